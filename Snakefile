@@ -1,0 +1,26 @@
+# fedsift: three federated-learning papers, from raw data to tables. The logic is in src/fedsift; rules only wire it up.
+from snakemake.utils import min_version
+
+min_version("9.27")
+
+
+configfile: "config.yaml"
+
+
+include: "rules/common.smk"
+include: "rules/data.smk"
+include: "rules/partition.smk"
+include: "rules/noise.smk"
+include: "rules/train.smk"
+include: "rules/table.smk"
+include: "rules/report.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        report_files(PLAN.grid.report),
+
+
+onerror:
+    report_what_is_there()

@@ -1,0 +1,1 @@
+"""fedsift: federated-learning papers, reproduced and auditable."""

@@ -1,0 +1,5 @@
+"""`python -m fedsift`."""
+
+from fedsift.cli import main
+
+main()

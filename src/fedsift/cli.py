@@ -1,0 +1,208 @@
+"""The command line: one sub-command a stage, each runnable by hand, and the commands around a whole run.
+
+Imports stay inside the commands, so that `--help` answers at once and only training waits for torch.
+"""
+
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fedsift.errors import FedsiftError
+
+if TYPE_CHECKING:
+    from fedsift.config.model import Config
+    from fedsift.data.catalog import DataSet
+
+app = typer.Typer(
+    help="Reproduce federated-learning papers, from raw data to tables.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=True,
+)
+
+RUN, STAGE, DOCS = "Whole runs", "Stages (the rules of the workflow call these)", "Reference"
+
+Scale = Annotated[str, typer.Option(help="Scale: quick, or the name of a file in config/.")]
+Overlays = Annotated[list[Path] | None, typer.Option("--config", help="Overlay on config.yaml; may be repeated.")]
+SpecFile = Annotated[Path, typer.Argument(help="Specification, as `fedsift plan --write` makes them.")]
+Folder = Annotated[Path, typer.Option(help="Folder of the data.")]
+Own = Annotated[list[str] | None, typer.Option(help="NAME=FOLDER of a set of your own.")]
+
+
+def main() -> None:
+    """Entry point. Exit codes: 0 done, 1 an error in one sentence, 2 wrong usage, 70 a fault of the program."""
+    # BLAS and OpenMP would start a thread per core in every one of the parallel jobs.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    try:
+        app()
+    except FedsiftError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)
+    except BrokenPipeError:
+        sys.exit(1)
+    except Exception as error:
+        traceback.print_exc()
+        print(f"error: a fault in fedsift itself ({type(error).__name__}: {error}); please report it.", file=sys.stderr)
+        sys.exit(70)
+
+
+@app.command(rich_help_panel=RUN)
+def run(
+    scale: Scale = "quick",
+    profile: Annotated[str, typer.Option(help="Where to run: a folder in profiles/.")] = "local",
+    arguments: Annotated[list[str] | None, typer.Argument(help="More arguments for snakemake, after --.")] = None,
+) -> None:
+    """Run everything of a scale, with a progress line, and say where the report is."""
+    from fedsift.terminal.run import run as run_scale
+
+    raise typer.Exit(run_scale(scale, profile, arguments or []))
+
+
+@app.command(rich_help_panel=RUN)
+def plan(
+    scale: Scale = "quick",
+    overlays: Overlays = None,
+    phases: Annotated[bool, typer.Option("--phases", help="List every phase.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
+    write: Annotated[bool, typer.Option("--write", help="Write the specification files for running stages by hand.")] = False,
+) -> None:
+    """What a run consists of: cells, phases, rounds that sharing saves, disk."""
+    from fedsift.terminal.plan import show
+    from fedsift.workflow import Plan, config_files, scale_files
+
+    files = config_files(overlays) if overlays else scale_files(scale)
+    made = Plan.of_files(files)
+    if write:
+        made.freeze()
+    show(made, phases, as_json)
+
+
+@app.command(rich_help_panel=STAGE)
+def fetch(
+    dataset: Annotated[str, typer.Argument(help="Data set, from the catalog or --own.")],
+    folder: Folder = Path("data"),
+    mirror: Annotated[list[str] | None, typer.Option(help="Folder or address tried first; may be repeated.")] = None,
+    own: Own = None,
+    accept: Annotated[list[str] | None, typer.Option(help="Set to accept although unverified; may be repeated.")] = None,
+    accept_unverified: Annotated[bool, typer.Option("--accept-unverified", help="Accept this set as it is.")] = False,
+) -> None:
+    """Download a data set's files, checked against the catalog's sha256."""
+    from fedsift.data.fetch import fetch as fetch_files
+    from fedsift.data.manifest import write_manifest
+
+    known = _dataset(dataset, own)
+    accepted = accept_unverified or dataset in (accept or [])
+    files = fetch_files(known, folder, mirror or [], accepted, print)
+    write_manifest(known, folder, files)
+
+
+@app.command(rich_help_panel=STAGE)
+def read(
+    dataset: Annotated[str, typer.Argument(help="Data set, from the catalog or --own.")],
+    folder: Folder = Path("data"),
+    own: Own = None,
+    mirror: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
+    accept: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
+) -> None:
+    """Turn a data set's files into arrays."""
+    from fedsift.data.packed import write_arrays
+    from fedsift.data.read import read as read_arrays
+
+    known = _dataset(dataset, own)
+    write_arrays(read_arrays(known, folder), known, folder / "arrays" / f"{dataset}.safetensors")
+
+
+@app.command(rich_help_panel=STAGE)
+def partition(spec: SpecFile) -> None:
+    """Share samples out to clients."""
+    from fedsift.data.partition import write_partition
+    from fedsift.specs import PartitionSpec
+
+    write_partition(PartitionSpec.read(spec))
+
+
+@app.command(rich_help_panel=STAGE)
+def noise(spec: SpecFile) -> None:
+    """Choose the noisy samples."""
+    from fedsift.data.noise import write_noise
+    from fedsift.specs import NoiseSpec
+
+    write_noise(NoiseSpec.read(spec))
+
+
+@app.command(rich_help_panel=STAGE)
+def train(
+    spec: SpecFile,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    seconds: Annotated[float, typer.Option(help="Save the resume point at least this often.")] = 60.0,
+    rounds: Annotated[int, typer.Option(help="... and at least every so many rounds.")] = 10,
+    log: Annotated[str, typer.Option(help="Where this output goes, for the failure note.")] = "",
+) -> None:
+    """Train one phase, continuing where an interrupted run left off."""
+    from fedsift.provenance.code import code_of
+    from fedsift.specs import TrainSpec
+    from fedsift.training import failures
+    from fedsift.training.run import train as train_phase
+
+    phase = TrainSpec.read(spec)
+    with failures.noted(phase.phase, log):
+        train_phase(phase, code_of(phase), device, seconds, rounds)
+
+
+@app.command(rich_help_panel=STAGE)
+def table(spec: SpecFile) -> None:
+    """Tables and figures of one experiment."""
+    from fedsift.results.tables import write_tables
+    from fedsift.specs import TableSpec
+
+    write_tables(TableSpec.read(spec))
+
+
+@app.command(rich_help_panel=STAGE)
+def report(
+    spec: SpecFile,
+    partial: Annotated[bool, typer.Option("--partial", help="Make the tables too, from what there is.")] = False,
+) -> None:
+    """The report of a scale."""
+    from fedsift.results.site import write_report
+    from fedsift.results.tables import write_tables
+    from fedsift.specs import ReportSpec, TableSpec
+    from fedsift.workflow import SPECS
+
+    wanted = ReportSpec.read(spec)
+    if partial:
+        for made in wanted.tables:
+            write_tables(TableSpec.read(SPECS / f"{made}.json"))
+    write_report(wanted)
+
+
+@app.command(rich_help_panel=DOCS)
+def config(
+    scale: Scale = "quick",
+    overlays: Overlays = None,
+    schema: Annotated[bool, typer.Option("--schema", help="JSON schema of configuration files.")] = False,
+    reference: Annotated[bool, typer.Option("--reference", help="Reference page of all keys, as Markdown.")] = False,
+) -> None:
+    """Check a configuration and print it with all defaults; or print what a configuration may hold."""
+    from fedsift.config import load
+    from fedsift.config.reference import reference_page, schema_text
+    from fedsift.workflow import config_files, scale_files
+
+    if schema:
+        print(schema_text(), end="")
+    elif reference:
+        print(reference_page(), end="")
+    else:
+        loaded: Config = load(config_files(overlays) if overlays else scale_files(scale))
+        print(loaded.model_dump_json(indent=2))
+
+
+def _dataset(name: str, own: list[str] | None) -> "DataSet":
+    from fedsift.data.catalog import get, own_set
+
+    folders = dict(pair.split("=", 1) for pair in own or [] if "=" in pair)
+    return own_set(name, folders[name]) if name in folders else get(name)

@@ -1,0 +1,243 @@
+"""From a configuration to everything that has to be made: cells, and the phases that they share.
+
+A cell is one run (experiment x noise x clients x method x seed). Its method's lineage says which simpler methods it
+equals first; the lineages of all cells that differ in the method alone form a trie of phases, and each phase is trained
+once, whoever needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from fedsift.config.model import Config, Experiment, NoNoise, OpenSetNoise
+from fedsift.methods import registry
+from fedsift.specs import CellSpec, MethodSpec, NoiseSpec, PartitionSpec, ReportSpec, TableSpec, TrainSpec
+
+
+@dataclass
+class Grid:
+    """Specifications by the path that they make: a Parquet file, the folder of a phase, of a table or of the report."""
+
+    report: ReportSpec
+    datasets: set[str] = field(default_factory=set)
+    partitions: dict[str, PartitionSpec] = field(default_factory=dict)
+    noises: dict[str, NoiseSpec] = field(default_factory=dict)
+    phases: dict[str, TrainSpec] = field(default_factory=dict)
+    tables: dict[str, TableSpec] = field(default_factory=dict)
+
+    def cells(self) -> Iterator[tuple[TableSpec, CellSpec]]:
+        """Every cell, with the table that it belongs to."""
+        for table in self.tables.values():
+            for cell in table.cells:
+                yield table, cell
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A stretch of one lineage: ``method`` until round ``stop``."""
+
+    method: MethodSpec
+    stop: int
+
+
+@dataclass
+class Phase:
+    """A node of the trie: ``method`` from ``start`` to ``stop``, for all ``labels`` that pass through it."""
+
+    method: MethodSpec
+    start: int
+    stop: int
+    labels: list[str]
+    children: list[Phase]
+
+
+def expand(config: Config) -> Grid:
+    """All specifications of ``config``, in a fixed order."""
+    reports = f"{config.reports}/{config.scale}"
+    tables = [f"{reports}/{name}" for name in config.experiments]
+    grid = Grid(ReportSpec(scale=config.scale, tables=tables, output=reports))
+    for name, experiment in config.experiments.items():
+        _add_experiment(grid, config, name, experiment)
+    return grid
+
+
+def _add_experiment(grid: Grid, config: Config, name: str, experiment: Experiment) -> None:
+    root = f"{config.results}/{config.scale}/{name}"
+    trie = share({label: segments(config, label, experiment.rounds) for label in experiment.methods})
+    grid.datasets.add(experiment.dataset)
+    cells = []
+    for noise_name, noise in experiment.noises.items():
+        if isinstance(noise, OpenSetNoise):
+            grid.datasets.add(noise.source)
+        for clients in experiment.clients:
+            for seed in experiment.seeds:
+                partition = _partition(grid, config, root, experiment, clients, seed)
+                noise_spec = _noise(grid, config, root, experiment, noise_name, partition, seed)
+                run = f"{root}/runs/{noise_name}/K{clients}/seed{seed}"
+                paths: dict[str, list[str]] = {label: [] for label in experiment.methods}
+                _add_phases(grid, experiment, trie, noise_spec, run, None, seed, paths)
+                cells += [
+                    CellSpec(noise=noise_name, clients=clients, method=label, seed=seed, phases=phases)
+                    for label, phases in paths.items()
+                ]
+    output = f"{config.reports}/{config.scale}/{name}"
+    grid.tables[output] = TableSpec(
+        scale=config.scale,
+        experiment=name,
+        paper=experiment.paper,
+        title=experiment.title,
+        dataset=experiment.dataset,
+        model=experiment.model,
+        rounds=experiment.rounds,
+        margin=experiment.margin,
+        noises=list(experiment.noises),
+        clients=experiment.clients,
+        methods=experiment.methods,
+        seeds=experiment.seeds,
+        cells=cells,
+        output=output,
+    )
+
+
+def arrays_path(config: Config, dataset: str) -> str:
+    """Prepared arrays of a data set."""
+    return f"{config.data.folder}/arrays/{dataset}.safetensors"
+
+
+def _partition(
+    grid: Grid, config: Config, root: str, experiment: Experiment, clients: int, seed: int
+) -> PartitionSpec:
+    own = experiment.partition.seed == "run"
+    output = f"{root}/partitions/K{clients}{f'-seed{seed}' if own else ''}.parquet"
+    if output not in grid.partitions:
+        grid.partitions[output] = PartitionSpec(
+            dataset=experiment.dataset,
+            arrays=arrays_path(config, experiment.dataset),
+            clients=clients,
+            partition=experiment.partition,
+            seed=seed if experiment.partition.seed == "run" else experiment.partition.seed,
+            output=output,
+        )
+    return grid.partitions[output]
+
+
+def _noise(
+    grid: Grid, config: Config, root: str, experiment: Experiment, name: str, partition: PartitionSpec, seed: int
+) -> NoiseSpec:
+    noise = experiment.noises[name]
+    noise_seed = 0 if isinstance(noise, NoNoise) else noise.seed
+    own = noise_seed == "run" or experiment.partition.seed == "run"
+    stem = f"{root}/noises/{name}/K{partition.clients}{f'-seed{seed}' if own else ''}"
+    output = f"{stem}.parquet"
+    if output not in grid.noises:
+        grid.noises[output] = NoiseSpec(
+            dataset=experiment.dataset,
+            arrays=partition.arrays,
+            partition=partition.output,
+            clients=partition.clients,
+            noise=noise,
+            seed=seed if noise_seed == "run" else noise_seed,
+            source_arrays=arrays_path(config, noise.source) if isinstance(noise, OpenSetNoise) else None,
+            output=output,
+            rates=f"{stem}.rates.parquet",
+        )
+    return grid.noises[output]
+
+
+def _add_phases(
+    grid: Grid,
+    experiment: Experiment,
+    trie: list[Phase],
+    noise: NoiseSpec,
+    folder: str,
+    parent: str | None,
+    seed: int,
+    paths: dict[str, list[str]],
+) -> None:
+    for phase in trie:
+        path = f"{folder}/{phase.method.label}@{phase.stop}"
+        grid.phases[path] = TrainSpec(
+            phase=path,
+            parent=parent,
+            dataset=experiment.dataset,
+            arrays=noise.arrays,
+            source_arrays=noise.source_arrays,
+            partition=noise.partition,
+            noise=noise.output,
+            rates=noise.rates,
+            model=experiment.model,
+            method=phase.method,
+            clients=noise.clients,
+            seed=seed,
+            start=phase.start,
+            stop=phase.stop,
+            rounds=experiment.rounds,
+            sampling=experiment.sampling,
+            training=experiment.training,
+            evaluation=experiment.evaluation,
+        )
+        for label in phase.labels:
+            paths[label].append(path)
+        _add_phases(grid, experiment, phase.children, noise, path, path, seed, paths)
+
+
+def segments(config: Config, label: str, rounds: int) -> list[Segment]:
+    """The lineage of the method with this label, ending with itself at the last round.
+
+    Raises:
+        ConfigError: no such method, or wrong options.
+    """
+    method = resolve(config, label)
+    cls = registry.load(registry.find(method.name, config.method_folders))
+    steps = cls.lineage(cls.Options.model_validate(method.options), rounds)
+    own = [Segment(_ancestor(config, step.method, dict(step.options)), step.until) for step in steps]
+    return [*own, Segment(method, rounds)]
+
+
+def resolve(config: Config, label: str) -> MethodSpec:
+    """The built-in or user's method behind a label, with all its options filled in."""
+    options = dict(config.methods.get(label, {}))
+    return _method_spec(label, options.pop("is", label), options, tuple(config.method_folders))
+
+
+def _ancestor(config: Config, name: str, options: dict[str, Any]) -> MethodSpec:
+    """A lineage's earlier method, under the label that the configuration has for it, so that both share their phases."""
+    wanted = _method_spec(name, name, options, tuple(config.method_folders))
+    for label in (name, *sorted(config.methods)):
+        known = resolve(config, label)
+        if (known.name, known.options) == (wanted.name, wanted.options):
+            return known
+    if name in config.methods:
+        raise AssertionError(f"the options of '{name}' and of a method that builds on it must be told apart")
+    return wanted
+
+
+def _method_spec(label: str, name: str, options: dict[str, Any], folders: tuple[str, ...]) -> MethodSpec:
+    file = registry.find(name, folders)
+    cls = registry.load(file)
+    filled = cls.Options.model_validate(options).model_dump(mode="json")
+    built_in = file.parent == registry.HERE
+    return MethodSpec(label=label, name=name, options=filled, file=None if built_in else str(file))
+
+
+def share(lineages: dict[str, list[Segment]]) -> list[Phase]:
+    """The trie of ``lineages`` (label -> segments): phases are cut only where labels part."""
+    return _share(lineages, 0)
+
+
+def _share(lineages: dict[str, list[Segment]], start: int) -> list[Phase]:
+    groups: dict[str, list[str]] = {}
+    for label, lineage in lineages.items():
+        if lineage:
+            groups.setdefault(lineage[0].method.model_dump_json(exclude={"label"}), []).append(label)
+    phases = []
+    for labels in groups.values():
+        stop = min(lineages[label][0].stop for label in labels)
+        rest = {
+            label: lineages[label][1:] if lineages[label][0].stop == stop else lineages[label] for label in labels
+        }
+        method = lineages[labels[0]][0].method
+        phases.append(Phase(method, start, stop, labels, _share(rest, stop)))
+    return phases

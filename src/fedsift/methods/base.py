@@ -1,0 +1,190 @@
+"""What a method may do in a round. The default of every hook together is FedAvg.
+
+Method files stay light to import: torch and scikit-learn are imported inside the hooks or in the modules that those use,
+because the planner imports every method of a grid to read its options and its lineage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from fedsift.section import Section
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from fedsift.models.output import Output
+
+Start = Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, lt=1)]
+"""A round, or a share of all rounds: 0.4 is round 400 of 1000."""
+
+Signal = Literal["losses", "embedding"]
+
+
+class Step(NamedTuple):
+    """A stretch of a lineage: up to round ``until`` the run equals ``method`` with ``options``."""
+
+    method: str
+    options: Mapping[str, Any]
+    until: int
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a method knows of the run.
+
+    Attributes:
+        rounds: T.
+        clients: K.
+        classes: number of labels.
+        seed: the run's seed, for streams of its own (fedsift.training.streams).
+    """
+
+    rounds: int
+    clients: int
+    classes: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Client:
+    """A client as a method sees it.
+
+    Attributes:
+        number: 0 to K-1.
+        labels: [n] int64, the labels that the client holds (wrong ones included).
+        noisy: [n] bool, the truth; None unless the method says ``sees_truth`` (controls only).
+    """
+
+    number: int
+    labels: Tensor
+    noisy: Tensor | None
+
+
+@dataclass(frozen=True)
+class Signals:
+    """What the fresh global model (eval mode) says of a client's n samples, in the order of ``Client.labels``.
+
+    Attributes:
+        losses: [n, m] weighted loss terms, (lambda_cls CE, lambda_rec MSE) for the autoencoders, (CE) for classifiers.
+        embedding: [n, d].
+        Each is None unless the method asked for it.
+    """
+
+    losses: Tensor | None = None
+    embedding: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A client's answer to ``select``.
+
+    Attributes:
+        keep: [n] bool, the samples that it trains on; None for all.
+        suspicion: [n] float, high for samples that look noisy; scores the detection (AUC), otherwise unused.
+        upload: what the client sends to the server for ``observe``.
+    """
+
+    keep: np.ndarray | None = None
+    suspicion: np.ndarray | None = None
+    upload: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Update:
+    """What comes back from a client after local training.
+
+    Attributes:
+        client: its number.
+        state: its model, name -> tensor.
+        used: samples trained on in the round; the weight in the average.
+    """
+
+    client: int
+    state: Mapping[str, Tensor]
+    used: int
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the server knows at the end of a round.
+
+    Attributes:
+        clients: numbers of the clients that took part, ascending.
+        uploads: their uploads, in the same order.
+        used: samples that each trained on.
+    """
+
+    clients: Sequence[int]
+    uploads: Sequence[Mapping[str, np.ndarray]]
+    used: Sequence[int]
+
+
+class Method:
+    """FedAvg, and the base of every other method."""
+
+    class Options(Section):
+        """Options in the configuration; unknown ones are errors."""
+
+    sees_truth: ClassVar[bool] = False
+    """Controls alone may look at which samples are noisy."""
+
+    def __init__(self, options: Any, task: Task) -> None:
+        self.options = options
+        self.task = task
+
+    @classmethod
+    def lineage(cls, options: Any, rounds: int) -> list[Step]:
+        """The methods that this one equals before it does anything of its own, oldest first; empty if from the start.
+
+        Phases are shared by it: see fedsift.grid.
+        """
+        return []
+
+    def acts(self, round_: int) -> bool:
+        """Whether the method differs from FedAvg in this round; where not, none of the hooks below is called."""
+        return True
+
+    def admit(self, round_: int, rng: np.random.Generator) -> Sequence[int] | None:
+        """The clients that take part; None leaves it to the experiment's sampling rule."""
+        return None
+
+    def trains(self, round_: int) -> bool:
+        """Whether clients train in this round; if not, they only send their uploads and the model stays."""
+        return True
+
+    def signals(self, round_: int) -> frozenset[Signal]:
+        """What has to be computed of every sample of a client before it trains."""
+        return frozenset()
+
+    def select(self, round_: int, client: Client, signals: Signals, rng: np.random.Generator) -> Selection | None:
+        """Which samples the client trains on, and what it uploads. None: all, nothing."""
+        return None
+
+    def loss(self, round_: int, output: Output, labels: Tensor, model: nn.Module) -> Tensor | None:
+        """A term added to the local loss of one batch; a scalar tensor."""
+        return None
+
+    def keep(self, round_: int, updates: Sequence[Update]) -> Sequence[bool] | None:
+        """Which updates are averaged; None for all."""
+        return None
+
+    def observe(self, round_: int, evidence: Evidence) -> None:
+        """Learn from the round, on the server, after the average."""
+
+    def state_dict(self) -> dict[str, np.ndarray]:
+        """Everything that later rounds depend on, as arrays."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, np.ndarray]) -> None:
+        """Continue from ``state``: this method's own, or that of the method before it in the lineage."""
+
+
+def start_round(start: int | float, rounds: int) -> int:
+    """A round, or a share of ``rounds`` turned into one (at least 1)."""
+    return start if isinstance(start, int) else max(1, round(start * rounds))

@@ -1,0 +1,79 @@
+"""Find a method by its name: a file in this folder or in one of the user's `method_folders`, nothing to register."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.util
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fedsift.errors import ConfigError
+from fedsift.methods.base import Method
+
+HERE = Path(__file__).parent
+NOT_METHODS = {"__init__", "base", "registry", "from_start"}
+
+
+def names(folders: Sequence[str] = ()) -> list[str]:
+    """All methods by name, built in ones and those in ``folders``."""
+    files = [file for folder in (HERE, *map(Path, folders)) for file in folder.glob("*.py")]
+    return sorted({_name(file) for file in files if file.stem not in NOT_METHODS})
+
+
+def find(name: str, folders: Sequence[str] = ()) -> Path:
+    """The file of method ``name``.
+
+    Raises:
+        ConfigError: no such method, with the closest name.
+    """
+    for folder in (HERE, *map(Path, folders)):
+        file = folder / f"{_stem(name)}.py"
+        if file.stem not in NOT_METHODS and file.is_file():
+            return file
+    known = names(folders)
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean '{close[0]}'?" if close else f"known: {', '.join(known)}."
+    raise ConfigError(f"no method '{name}'; {hint}")
+
+
+def load(file: Path) -> type[Method]:
+    """The class that ``file`` calls METHOD.
+
+    Raises:
+        ConfigError: the file cannot be imported or has no such class.
+    """
+    module = module_name(file)
+    try:
+        if module.startswith("fedsift."):
+            loaded = importlib.import_module(module)
+        elif module in sys.modules:
+            loaded = sys.modules[module]
+        else:
+            spec = importlib.util.spec_from_file_location(module, file)
+            assert spec is not None and spec.loader is not None
+            loaded = importlib.util.module_from_spec(spec)
+            sys.modules[module] = loaded
+            spec.loader.exec_module(loaded)
+    except Exception as error:
+        sys.modules.pop(module, None)
+        raise ConfigError(f"{file}: the method cannot be imported: {type(error).__name__}: {error}.") from error
+    method: Any = getattr(loaded, "METHOD", None)
+    if not (isinstance(method, type) and issubclass(method, Method)):
+        raise ConfigError(f"{file}: it must end with METHOD = <a subclass of fedsift.methods.base.Method>.")
+    return method
+
+
+def module_name(file: Path) -> str:
+    """Name under which the file of a method is imported."""
+    return f"fedsift.methods.{file.stem}" if file.parent == HERE else f"fedsift_method_{file.stem}"
+
+
+def _stem(name: str) -> str:
+    return name.replace("-", "_").replace("+", "__")
+
+
+def _name(file: Path) -> str:
+    return file.stem.replace("__", "+").replace("_", "-")

@@ -1,0 +1,171 @@
+"""Figures of an experiment: accuracy over rounds, and accuracy by client count."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from fedsift.results.collect import Key, Results
+from fedsift.results.files import FigureName
+from fedsift.results.statistics import estimate
+from fedsift.results.style import INK, SOFT, Look, drawing, looks, save
+
+_METRIC = "accuracy"
+_STARTS = 3
+"""Selection starts that a panel marks at most; more would be clutter."""
+
+
+def write_figure(results: Results, name: FigureName, folder: Path) -> None:
+    """Draw a figure and write it as SVG and PNG to ``folder / name.stem``."""
+    draw = {"rounds": rounds_figure, "clients": clients_figure}[name.view]
+    with drawing():
+        save(draw(results, name.noise), folder / name.stem)
+
+
+def rounds_figure(results: Results, noise: str) -> Figure:
+    """Accuracy over rounds: one panel per client count, a line per method (mean over seeds, band: 95 % interval)."""
+    spec = results.spec
+    across = 1 if len(spec.clients) == 1 else 2
+    down = -(-len(spec.clients) // across)
+    figure = Figure(figsize=(5.2 * across if across > 1 else 7.2, 2.9 * down + 1.1), layout="constrained")
+    panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).flatten()
+    styles = looks(spec.methods)
+    floors = []
+    for axes, clients in zip(panels, spec.clients, strict=False):
+        lines = [_line(axes, results, Key(noise, clients, method), look) for method, look in styles.items()]
+        drawn = [floor for floor in lines if floor is not None]
+        floors += drawn
+        _panel(axes, f"{clients} clients", bool(drawn))
+        _starts(axes, results, noise, clients)
+    for axes in panels[len(spec.clients) :]:
+        axes.set_visible(False)
+    for axes in panels[max(0, len(spec.clients) - across) : len(spec.clients)]:
+        axes.set_xlabel("round")
+        axes.tick_params(labelbottom=True)
+    panels[0].set_xlim(0, max(spec.rounds - 1, 1))
+    if floors:
+        # The steep rise of the first rounds would squeeze everything that the methods differ in into a thin strip.
+        panels[0].set_ylim(bottom=max(0, min(floors) - 2), top=min(101, panels[0].get_ylim()[1]))
+    _finish(figure, results, noise, styles, [], "test accuracy")
+    return figure
+
+
+def clients_figure(results: Results, noise: str) -> Figure:
+    """Accuracy at the best round by client count: a point per method with its 95 % interval, beside the paper's value."""
+    spec = results.spec
+    figure = Figure(
+        figsize=(max(7.2, 1.2 + 0.28 * len(spec.clients) * len(spec.methods)), 4.3), layout="constrained"
+    )
+    axes = figure.subplots()
+    styles = looks(spec.methods)
+    methods = results.methods(noise)
+    width = 0.8 / max(1, len(methods))
+    drawn = printed = False
+    for place, clients in enumerate(spec.clients):
+        for index, method in enumerate(methods):
+            x = place + (index - (len(methods) - 1) / 2) * width
+            value = results.value(Key(noise, clients, method), _METRIC, "best")
+            look = styles[method]
+            if value.ours:
+                half = 100 * (value.ours.half or 0)
+                axes.errorbar(
+                    x,
+                    100 * value.ours.mean,
+                    half,
+                    fmt=look.marker,
+                    color=look.color,
+                    ms=5.5,
+                    lw=1.4,
+                    capsize=2.5,
+                )
+                drawn = True
+            if value.printed:
+                axes.plot(
+                    x, 100 * value.printed.value, "d", ms=7, mfc="none", mec=look.color, mew=1.3, zorder=4
+                )
+                drawn = printed = True
+    _panel(axes, "", drawn)
+    axes.set_xticks(range(len(spec.clients)), [f"{clients} clients" for clients in spec.clients])
+    axes.set_xlim(-0.5, len(spec.clients) - 0.5)
+    axes.grid(visible=False, axis="x")
+    for edge in range(1, len(spec.clients)):
+        axes.axvline(edge - 0.5, color=SOFT, lw=0.6, alpha=0.5)
+    mark = Line2D([], [], ls="", marker="d", ms=7, mfc="none", mec=SOFT, mew=1.3, label="the paper's value")
+    _finish(
+        figure, results, noise, styles, [mark] if printed else [], "test accuracy, best round", lines=False
+    )
+    return figure
+
+
+def _line(axes: Axes, results: Results, key: Key, look: Look) -> float | None:
+    """Draw a method's line and band; gives the lowest point after the first tenth of the rounds, None without runs."""
+    runs = list(results.group(key).runs.values())
+    if not runs:
+        return None
+    # All runs of an experiment are evaluated in the same rounds; a history from elsewhere may have fewer.
+    rounds = sorted(set.intersection(*(set(run.evaluated.tolist()) for run in runs)))
+    points = [estimate([float(run.columns[_METRIC][at]) for run in runs]) for at in rounds]
+    means = np.array([100 * point.mean for point in points if point])
+    halves = np.array([100 * (point.half or 0) for point in points if point])
+    axes.fill_between(rounds, means - halves, means + halves, color=look.color, alpha=0.14, lw=0)
+    # Markers of methods with equal curves must not cover each other.
+    every = max(1, len(rounds) // 6)
+    marks = (look.place * every // max(1, len(results.spec.methods)), every)
+    axes.plot(
+        rounds,
+        means,
+        color=look.color,
+        ls=look.dashes,
+        lw=look.width,
+        marker=look.marker,
+        ms=5,
+        markevery=marks,
+    )
+    return float(min(mean for at, mean in zip(rounds, means, strict=True) if at >= rounds[-1] / 10))
+
+
+def _starts(axes: Axes, results: Results, noise: str, clients: int) -> None:
+    starts = {
+        int(run.selecting[0])
+        for method in results.spec.methods
+        for run in results.group(Key(noise, clients, method)).runs.values()
+        if len(run.selecting)
+    }
+    if 0 < len(starts) <= _STARTS:
+        for level, start in enumerate(sorted(starts)):
+            axes.axvline(start, color=SOFT, lw=0.9, ls=(0, (2, 2)), zorder=1)
+            label = f" selection from {start}"
+            axes.annotate(label, (start, 0), xycoords=("data", "axes fraction"), xytext=(1, 3 + 9 * level),
+                          textcoords="offset points", fontsize=7, color=SOFT)  # fmt: skip
+
+
+def _panel(axes: Axes, title: str, drawn: bool) -> None:
+    axes.set_title(title)
+    if not drawn:
+        axes.text(0.5, 0.5, "no finished run", transform=axes.transAxes, ha="center", va="center", color=SOFT)
+
+
+def _finish(
+    figure: Figure, results: Results, noise: str, styles: dict[str, Look], extra: Sequence[Line2D], label: str,
+    lines: bool = True,
+) -> None:  # fmt: skip
+    figure.supylabel(f"{label} (%)", fontsize=9, color=INK)
+    figure.suptitle(f"{results.spec.title}: {noise}", x=0.01, ha="left", fontsize=11, fontweight="bold")
+    handles = [
+        Line2D([], [], color=look.color, ls=look.dashes if lines else "", lw=look.width, marker=look.marker, ms=5,
+               label=_plain(method))
+        for method, look in ((method, styles[method]) for method in results.methods(noise))
+    ]  # fmt: skip
+    count = len(handles) + len(extra)
+    rows = -(-count // 5)
+    if count:
+        figure.legend(handles=[*handles, *extra], loc="outside lower center", ncols=-(-count // rows))
+
+
+def _plain(text: str) -> str:
+    """Text that matplotlib neither reads as mathematics nor hides for its leading underscore."""
+    text = text.replace("$", r"\$")
+    return f"\N{ZERO WIDTH SPACE}{text}" if text.startswith("_") else text

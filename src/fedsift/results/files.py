@@ -1,0 +1,84 @@
+"""Names of all files that tables and reports consist of; Snakemake declares them, so nothing heavy is imported here."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Literal
+
+from fedsift.errors import FedsiftError
+from fedsift.specs import ReportSpec, TableSpec
+
+FORMATS = ("csv", "md", "tex", "html")
+IMAGES = ("svg", "png")
+
+_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9+._-]*")
+
+What = Literal["accuracy-best", "macro-f1-best", "accuracy-last", "macro-f1-last", "detection"]
+WHATS: tuple[What, ...] = ("accuracy-best", "macro-f1-best", "accuracy-last", "macro-f1-last", "detection")
+
+View = Literal["rounds", "clients"]
+VIEWS: tuple[View, ...] = ("rounds", "clients")
+
+
+@dataclass(frozen=True)
+class TableName:
+    """One table of an experiment."""
+
+    noise: str
+    what: What
+
+    @property
+    def stem(self) -> str:
+        """Path in the table folder, without the ending."""
+        return f"tables/{self.noise}-{self.what}"
+
+
+@dataclass(frozen=True)
+class FigureName:
+    """One figure of an experiment."""
+
+    noise: str
+    view: View
+
+    @property
+    def stem(self) -> str:
+        """Path in the table folder, without the ending."""
+        return f"figures/{self.noise}-{self.view}"
+
+
+def table_names(spec: TableSpec) -> list[TableName]:
+    """The tables of an experiment, in the order of the page."""
+    return [TableName(noise, what) for noise in _noises(spec) for what in WHATS]
+
+
+def figure_names(spec: TableSpec) -> list[FigureName]:
+    """The figures of an experiment, in the order of the page."""
+    return [FigureName(noise, view) for noise in _noises(spec) for view in VIEWS]
+
+
+def table_files(spec: TableSpec) -> list[str]:
+    """Every file that `write_tables` writes, as paths that begin with ``spec.output``.
+
+    Raises:
+        FedsiftError: a noise's name cannot be part of a file name.
+    """
+    names = ["cells.csv", "runs.csv", "overview.json", "tables.html"]
+    names += [f"{table.stem}.{ending}" for table in table_names(spec) for ending in FORMATS]
+    names += [f"{figure.stem}.{ending}" for figure in figure_names(spec) for ending in IMAGES]
+    return [str(PurePosixPath(spec.output, name)) for name in names]
+
+
+def report_files(spec: ReportSpec) -> list[str]:
+    """Every file that `write_report` writes: the front page, which refers to the table folders beside it."""
+    return [str(PurePosixPath(spec.output, "index.html"))]
+
+
+def _noises(spec: TableSpec) -> Iterator[str]:
+    for noise in spec.noises:
+        if not _SAFE.fullmatch(noise):
+            raise FedsiftError(
+                f"experiment {spec.experiment}: noise {noise!r} cannot be part of a file name; "
+                "use letters, digits, '+', '.', '-' and '_'."
+            )
+        yield noise

@@ -1,0 +1,121 @@
+"""A table as CSV, Markdown, LaTeX and HTML; names are text, whatever is in them."""
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator
+
+from fedsift.results.pages import render
+from fedsift.results.table import MINUS, Cell, Kind, Line, Table
+
+
+def to_csv(table: Table) -> str:
+    """Comma-separated, UTF-8; footnotes follow the rows, with `note` in the first column."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(["clients", "%", *table.columns])
+    for label, kind, lines in _flat(table):
+        texts = [line.text.replace(MINUS, "-") + (f" [{line.mark}]" if line.mark else "") for line in lines]
+        writer.writerow([label, kind, *texts])
+    writer.writerows(["note", letter, text] for letter, text in table.notes)
+    return buffer.getvalue()
+
+
+def to_markdown(table: Table) -> str:
+    """A GitHub-flavoured Markdown table."""
+    head = [markdown_text(name) for name in ("clients", "%", *table.columns)]
+    rule = ["---:", ":---", *("---:" for _ in table.columns)]
+    body = [
+        [label, kind, *(markdown_text(line.text) + _superscript(line.mark) for line in lines)]
+        for label, kind, lines in _flat(table, repeat=False)
+    ]
+    rows = "\n".join("| " + " | ".join(row) + " |" for row in [head, rule, *body])
+    notes = "\n".join(f"- {_superscript(letter)} {markdown_text(text)}" for letter, text in table.notes)
+    return "\n\n".join(part for part in (f"**{markdown_text(table.title)}**", rows, notes) if part) + "\n"
+
+
+def to_latex(table: Table) -> str:
+    """A table for the booktabs package, with caption, label and footnotes."""
+    label = re.sub(r"[^A-Za-z0-9]+", "-", f"{table.experiment}-{table.name.noise}-{table.name.what}")
+    out = [
+        "% needs \\usepackage{booktabs} and, before TeX Live 2018, \\usepackage[utf8]{inputenc}",
+        "\\begin{table}[ht]",
+        "\\centering\\small\\setlength{\\tabcolsep}{4pt}",
+        f"\\caption{{{latex_text(table.title)}, per cent}}\\label{{tab:{label}}}",
+        f"\\begin{{tabular}}{{rl{'r' * len(table.columns)}}}",
+        "\\toprule",
+        " & ".join(["clients", "", *map(latex_text, table.columns)]) + " \\\\",
+    ]
+    for label_text, kind, lines in _flat(table, repeat=False):
+        if label_text:
+            out.append("\\midrule")
+        cells = [
+            latex_text(line.text) + (f"\\textsuperscript{{{line.mark}}}" if line.mark else "")
+            for line in lines
+        ]
+        out.append(" & ".join([label_text, latex_text(kind), *cells]) + " \\\\")
+    out += ["\\bottomrule", "\\end{tabular}"]
+    for letter, text in table.notes:
+        out.append(f"\\par\\smallskip{{\\footnotesize\\textsuperscript{{{letter}}} {latex_text(text)}\\par}}")
+    return "\n".join([*out, "\\end{table}"]) + "\n"
+
+
+def to_html(table: Table) -> str:
+    """A `<figure>` with the table and its footnotes, to be put into a page."""
+    return render("table.html", table=table, Kind=Kind)
+
+
+WRITERS: dict[str, Callable[[Table], str]] = {
+    "csv": to_csv,
+    "md": to_markdown,
+    "tex": to_latex,
+    "html": to_html,
+}
+"""By file ending, see `files.FORMATS`."""
+
+
+def markdown_text(text: str) -> str:
+    """Text that Markdown shows as it is, in a table cell too."""
+    return re.sub(r"([\\`*_{}<>#|~&$\[\]])", r"\\\1", _one_line(text))
+
+
+_LATEX = {
+    "\\": "\\textbackslash{}",
+    "~": "\\textasciitilde{}",
+    "^": "\\textasciicircum{}",
+    "<": "\\textless{}",
+    ">": "\\textgreater{}",
+    "|": "\\textbar{}",
+    "±": "$\\pm$",
+    MINUS: "$-$",
+    "–": "--",
+    **{character: "\\" + character for character in "&%$#_{}"},
+}
+
+
+def latex_text(text: str) -> str:
+    """Text that LaTeX shows as it is."""
+    return "".join(_LATEX.get(character, character) for character in _one_line(text))
+
+
+def _one_line(text: str) -> str:
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def _flat(table: Table, repeat: bool = True) -> Iterator[tuple[str, str, list[Line]]]:
+    """A row per client count and kind of line; without ``repeat`` the count stands in the first of them only."""
+    for label, cells in table.rows:
+        first = True
+        for kind in table.kinds:
+            lines = [_line(cell, kind) for cell in cells]
+            if any(line.text for line in lines):
+                yield label if repeat or first else "", str(kind), lines
+                first = False
+
+
+def _line(cell: Cell, kind: Kind) -> Line:
+    return cell.get(kind, Line(""))
+
+
+def _superscript(mark: str) -> str:
+    return f"<sup>{mark}</sup>" if mark else ""

@@ -1,0 +1,146 @@
+"""What an experiment's table folder holds and how far the experiment has come; the report is made from it."""
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from fedsift.errors import FedsiftError
+from fedsift.results.collect import Results, detects
+from fedsift.results.files import FigureName, TableName, figure_names, table_names
+from fedsift.results.reference import Unplaced
+from fedsift.section import Section
+
+FILE = "overview.json"
+
+
+class Group(Section):
+    """Runs that are missing for the same reason."""
+
+    reason: str
+    kind: str
+    runs: list[str]
+    """Each with the phase at which it stopped, and the log where there is one."""
+
+
+class Image(Section):
+    """A figure."""
+
+    stem: str
+    alt: str
+    caption: str
+
+
+class Noise(Section):
+    """The part of the page about one noise."""
+
+    name: str
+    tables: list[str]
+    """Stems of the tables that have something to show."""
+    figures: list[Image]
+
+
+class Overview(Section):
+    """An experiment as the report shows it."""
+
+    scale: str
+    experiment: str
+    paper: str
+    title: str
+    dataset: str
+    model: str
+    rounds: int
+    margin: float
+    clients: list[int]
+    methods: list[str]
+    seeds: list[int]
+    done: int
+    total: int
+    missing: list[Group]
+    noises: list[Noise]
+    unplaced: list[Unplaced]
+    """Numbers that the paper prints without saying for which client count."""
+
+    @property
+    def unfinished(self) -> int:
+        """Runs that have not been tried yet."""
+        return sum(len(group.runs) for group in self.missing if group.kind == "not run yet")
+
+    @classmethod
+    def read(cls, folder: Path) -> "Overview":
+        """The overview in a table folder.
+
+        Raises:
+            FedsiftError: it is missing or is no overview.
+        """
+        path = folder / FILE
+        try:
+            return cls.model_validate_json(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise FedsiftError(f"{path}: no such file; make this experiment's tables first.") from None
+        except ValidationError as error:
+            raise FedsiftError(
+                f"{path}: not an overview of tables ({error.errors()[0]['msg']}); make them anew."
+            ) from None
+
+
+def overview(results: Results) -> Overview:
+    """The overview of an experiment's results."""
+    spec = results.spec
+    groups: dict[tuple[str, str], list[str]] = {}
+    done = 0
+    for key in results.grid():
+        group = results.group(key)
+        done += len(group.runs)
+        for seed, why in group.missing.items():
+            run = f"{key.noise}, {key.clients} clients, {key.method}, seed {seed}: {why.phase}"
+            groups.setdefault((why.short, why.kind), []).append(
+                run + (f" (log: {why.log})" if why.log else "")
+            )
+    return Overview(
+        **{
+            name: getattr(spec, name)
+            for name in ("scale", "experiment", "paper", "title", "dataset", "model", "rounds")
+        },
+        margin=spec.margin,
+        clients=spec.clients,
+        methods=spec.methods,
+        seeds=spec.seeds,
+        done=done,
+        total=len(spec.cells),
+        missing=[Group(reason=reason, kind=kind, runs=runs) for (reason, kind), runs in groups.items()],
+        noises=[_noise(results, noise) for noise in spec.noises],
+        unplaced=[
+            entry
+            for entry in results.reference.unplaced
+            if entry.dataset == spec.dataset and entry.noise in spec.noises
+        ],
+    )
+
+
+def _noise(results: Results, noise: str) -> Noise:
+    spec = results.spec
+    tables = [name for name in table_names(spec) if name.noise == noise and _shown(results, name)]
+    figures = [_image(results, name) for name in figure_names(spec) if name.noise == noise]
+    return Noise(name=noise, tables=[name.stem for name in tables], figures=figures)
+
+
+def _shown(results: Results, name: TableName) -> bool:
+    return name.what != "detection" or detects(results, name.noise)
+
+
+_CAPTIONS = {
+    "rounds": (
+        "Test accuracy over rounds, one panel per client count: mean over seeds, with the 95 % interval of the mean as a "
+        "band where there are several seeds. The axis may leave out low values of the first rounds."
+    ),
+    "clients": (
+        "Test accuracy at the best round by client count: mean over seeds with its 95 % interval; a diamond is the "
+        "paper's value where it is known."
+    ),
+}
+
+
+def _image(results: Results, name: FigureName) -> Image:
+    caption = _CAPTIONS[name.view]
+    alt = f"{results.spec.title}, {name.noise}. {caption} The numbers are in the tables."
+    return Image(stem=name.stem, alt=alt, caption=caption)

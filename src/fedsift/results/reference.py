@@ -1,0 +1,147 @@
+"""The numbers that a paper prints: `reports/reference/<paper>.yaml`, typed and closed-world."""
+
+import difflib
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple, Self
+
+import yaml
+from pydantic import Field, StringConstraints, ValidationError
+
+from fedsift.errors import FedsiftError
+from fedsift.section import Section
+
+Text = Annotated[str, StringConstraints(min_length=1)]
+Quantity = Literal["value", "gain over fedavg"]
+BASELINE = "fedavg"
+
+
+class Where(NamedTuple):
+    """A number's place in the paper."""
+
+    dataset: str
+    noise: str
+    clients: int
+    method: str
+    metric: str
+    at: str
+    quantity: Quantity
+
+
+class Unplaced(Section):
+    """A printed number of which the client count is not known."""
+
+    dataset: str
+    noise: str
+    method: str
+    metric: Literal["accuracy", "macro_f1"]
+    at: Literal["best", "last"]
+    quantity: Quantity
+    value: Annotated[float, Field(ge=-1, le=1)]
+    """Share, or difference of shares."""
+    source: Text
+    """Passage or table that it was read from."""
+    note: Text | None = None
+    """What is inconsistent or uncertain about it."""
+
+
+class Printed(Unplaced):
+    """One printed number."""
+
+    clients: Annotated[int, Field(ge=1)]
+    alternative: bool = False
+    """A second number that the paper gives for the same cell: shown beside the first, never compared with."""
+
+    @property
+    def where(self) -> Where:
+        """Its place; only alternatives share one."""
+        return Where(self.dataset, self.noise, self.clients, self.method, self.metric, self.at, self.quantity)
+
+
+class _File(Section):
+    paper: Text
+    title: Text
+    citation: Text
+    datasets: dict[str, Text]
+    noises: dict[str, Text]
+    methods: dict[str, Text]
+    values: list[Printed]
+    unplaced: tuple[Unplaced, ...] = ()
+
+
+class Reference:
+    """All that is known of a paper's numbers; empty for a paper without a file."""
+
+    def __init__(self, values: Sequence[Printed] = (), unplaced: Sequence[Unplaced] = ()) -> None:
+        self.values = values
+        self.unplaced = unplaced
+        self._main = {entry.where: entry for entry in values if not entry.alternative}
+
+    def find(self, where: Where) -> Printed | None:
+        """The number to compare with at a place, None where the paper prints none that is known."""
+        return self._main.get(where)
+
+    def alternatives(self, where: Where) -> list[Printed]:
+        """Other numbers that the paper gives for the same place, in the file's order."""
+        return [entry for entry in self.values if entry.alternative and entry.where == where]
+
+    @classmethod
+    def load(cls, folder: Path, paper: str) -> Self:
+        """The numbers of a paper.
+
+        Raises:
+            FedsiftError: the folder is missing, or an entry is unknown, incomplete or there twice.
+        """
+        path = folder / f"{paper}.yaml"
+        if not folder.is_dir():
+            raise FedsiftError(
+                f"{folder}: no such folder of reference values; give the repository's reports/reference."
+            )
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return cls()
+        try:
+            file = _File.model_validate(yaml.safe_load(text))
+        except yaml.YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            line = f":{mark.line + 1}" if mark else ""
+            raise FedsiftError(f"{path}{line}: not valid YAML: {getattr(error, 'problem', error)}.") from None
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise FedsiftError(f"{path}: {_entry(first['loc'])}: {first['msg']}.") from None
+        _check(path, file, paper)
+        return cls(file.values, file.unplaced)
+
+
+def _entry(loc: tuple[int | str, ...]) -> str:
+    """`values, entry 3, metric`: entries count from 1, as people do."""
+    return ", ".join(f"entry {part + 1}" if isinstance(part, int) else part for part in loc) or "the file"
+
+
+def _check(path: Path, file: _File, paper: str) -> None:
+    if file.paper != paper:
+        raise FedsiftError(f"{path}: paper: it is {file.paper!r}, but the file's name says {paper!r}.")
+    known = {"dataset": file.datasets, "noise": file.noises, "method": file.methods}
+    for name, entries in (("values", file.values), ("unplaced", file.unplaced)):
+        for number, entry in enumerate(entries, start=1):
+            for key, words in known.items():
+                if (word := getattr(entry, key)) not in words:
+                    near = difflib.get_close_matches(word, words, n=1)
+                    hint = f"did you mean {near[0]!r}?" if near else f"add it to {key}s or correct it."
+                    raise FedsiftError(
+                        f"{path}: {name}, entry {number}, {key}: {word!r} is not listed in {key}s; {hint}"
+                    )
+            if entry.quantity != "value" and entry.method == BASELINE:
+                raise FedsiftError(f"{path}: {name}, entry {number}: {BASELINE} has no gain over itself.")
+    main = Counter(entry.where for entry in file.values if not entry.alternative)
+    for number, entry in enumerate(file.values, start=1):
+        if main[entry.where] > 1 and not entry.alternative:
+            raise FedsiftError(
+                f"{path}: values, entry {number}: this cell has several entries; mark all but one `alternative: true`."
+            )
+        if main[entry.where] == 0:
+            raise FedsiftError(
+                f"{path}: values, entry {number}: an alternative needs an entry that it is an alternative to."
+            )

@@ -1,0 +1,15 @@
+"""The base of everything that is read from a configuration, and the value types that its parts share."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9+.-]*$")]
+Share = Annotated[float, Field(gt=0, le=1)]
+Round = Annotated[int, Field(ge=1)]
+
+
+class Section(BaseModel):
+    """A part of the configuration: unknown keys are errors, values never change after loading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)

@@ -1,0 +1,1 @@
+"""Detectors of noisy samples, used by the methods."""

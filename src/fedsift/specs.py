@@ -1,0 +1,145 @@
+"""What each stage is asked to do: small files, frozen when the graph is built, enough to run a stage by hand.
+
+A specification holds paths and every parameter that can change the stage's bytes. Its digest is a parameter of the
+Snakemake rule, so a changed value re-runs exactly the stages that it reaches.
+"""
+
+import hashlib
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import ValidationError
+
+from fedsift.config.model import AnyNoise, AnyPartition, Evaluation, Sampling, Section, Training
+from fedsift.errors import FedsiftError
+
+
+class Spec(Section):
+    """Common to all stages."""
+
+    def text(self) -> str:
+        """Canonical JSON: equal specifications have equal bytes."""
+        return self.model_dump_json(indent=1) + "\n"
+
+    def digest(self) -> str:
+        """Hex SHA-256 of the canonical JSON."""
+        return hashlib.sha256(self.text().encode()).hexdigest()
+
+    @classmethod
+    def read(cls, path: Path | str) -> Self:
+        """The specification in a file.
+
+        Raises:
+            FedsiftError: the file is missing or is not such a specification.
+        """
+        try:
+            return cls.model_validate_json(Path(path).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise FedsiftError(f"{path}: no such specification; `fedsift plan --write` makes them.") from None
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"]) or "the file"
+            raise FedsiftError(f"{path}: not a {cls.__name__}: {where}: {first['msg']}.") from None
+
+
+class PartitionSpec(Spec):
+    """Share a data set's samples out to clients."""
+
+    dataset: str
+    arrays: str
+    clients: int
+    partition: AnyPartition
+    seed: int
+    output: str
+
+
+class NoiseSpec(Spec):
+    """Choose the noisy samples and what becomes of them."""
+
+    dataset: str
+    arrays: str
+    partition: str
+    clients: int
+    noise: AnyNoise
+    seed: int
+    source_arrays: str | None
+    output: str
+    """Noisy samples (Parquet)."""
+    rates: str
+    """Requested and achieved rates per client and class (Parquet)."""
+
+
+class MethodSpec(Section):
+    """A method with its options filled in."""
+
+    label: str
+    name: str
+    options: dict[str, Any]
+    file: str | None
+    """The file of a method that is not built in."""
+
+
+class TrainSpec(Spec):
+    """Train one phase: rounds ``start`` to ``stop - 1`` of a run of ``rounds`` rounds."""
+
+    phase: str
+    """Folder of the phase's outputs."""
+    parent: str | None
+    """Folder of the phase that it continues."""
+    dataset: str
+    arrays: str
+    source_arrays: str | None
+    partition: str
+    noise: str
+    rates: str
+    model: str
+    method: MethodSpec
+    clients: int
+    seed: int
+    start: int
+    stop: int
+    rounds: int
+    sampling: Sampling
+    training: Training
+    evaluation: Evaluation
+
+
+class CellSpec(Section):
+    """One run of a grid: a method under one noise, client count and seed, and the phases that it consists of."""
+
+    noise: str
+    clients: int
+    method: str
+    seed: int
+    phases: list[str]
+    """Folders of the phases, first to last; together their histories cover all rounds."""
+
+
+class TableSpec(Spec):
+    """Tables and figures of one experiment."""
+
+    scale: str
+    experiment: str
+    paper: str
+    title: str
+    dataset: str
+    model: str
+    rounds: int
+    margin: float
+    noises: list[str]
+    clients: list[int]
+    methods: list[str]
+    seeds: list[int]
+    cells: list[CellSpec]
+    output: str
+    """Folder that the tables and figures go to."""
+
+
+class ReportSpec(Spec):
+    """The report of a scale."""
+
+    scale: str
+    tables: list[str]
+    """Table folders, one an experiment."""
+    output: str
+    """Folder of the report; its front page is index.html."""

@@ -1,0 +1,213 @@
+"""`fedsift run`: Snakemake underneath, one progress line on top, a summary at the end."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import FrameType
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, TaskProgressColumn, TextColumn
+from rich.text import Text
+
+from fedsift.errors import FedsiftError
+from fedsift.specs import CellSpec, TableSpec
+from fedsift.terminal.plan import rows, total
+from fedsift.training.failures import STATE
+from fedsift.workflow import Plan, scale_files
+
+STEP = re.compile(r"^(\d+) of (\d+) steps")
+NOTHING = "Nothing to be done"
+POLL_SECONDS = 0.5
+PLAIN_SECONDS = 30.0
+"""Without a terminal (a log file, a CI run) the progress line is printed this often."""
+
+
+def run(scale: str, profile: str, arguments: Sequence[str]) -> int:
+    """Run a scale; the exit code is Snakemake's.
+
+    Raises:
+        FedsiftError: the configuration cannot work, or there is no such profile.
+    """
+    console = Console()
+    if not Path("profiles", profile, "config.yaml").exists():
+        known = sorted(path.parent.name for path in Path("profiles").glob("*/config.yaml"))
+        raise FedsiftError(f"no profile '{profile}' in profiles/; there are: {', '.join(known)}.")
+    files = scale_files(scale)
+    plan = Plan.of_files(files)
+    whole = total(rows(plan))
+    console.print(
+        f"[bold]{scale}[/]: {whole.cells} cells in {whole.phases} phases, {whole.rounds:,} rounds "
+        f"({whole.saved:.0%} saved by sharing)"
+    )
+    log = Path("logs") / f"snakemake-{scale}.log"
+    log.parent.mkdir(exist_ok=True)
+    command = ["snakemake", "--profile", f"profiles/{profile}"]
+    for file in files[1:]:
+        command += ["--configfile", str(file)]
+    code = _watched([*command, *arguments], log, plan, console)
+    _summary(plan, scale, log, code, console)
+    return code
+
+
+def _watched(command: Sequence[str], log: Path, plan: Plan, console: Console) -> int:
+    """Run Snakemake with its output in ``log``, showing progress."""
+    _clear_progress(plan)
+    with open(log, "w", encoding="utf-8") as out:
+        child = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=_environment())
+    with _forwarding(child), Progress(
+        TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), _Remaining(), console=console
+    ) as line:
+        task = line.add_task("starting", total=None)
+        watch = _Watch(plan, log)
+        printed = time.monotonic()
+        while child.poll() is None:
+            time.sleep(POLL_SECONDS)
+            watch.look()
+            line.update(
+                task, description=watch.words(), completed=watch.rounds, total=watch.all_rounds, left=watch.left()
+            )
+            if not console.is_terminal and time.monotonic() - printed > PLAIN_SECONDS:
+                printed = time.monotonic()
+                left = watch.left()
+                print(watch.words() + (f", about {_clock(left)} left" if left else ""), flush=True)
+        watch.look()
+        line.update(task, description=watch.words(), visible=watch.jobs > 0)
+    return child.returncode
+
+
+class _Watch:
+    """What is known of a run from outside: Snakemake's log and the phases' progress files."""
+
+    def __init__(self, plan: Plan, log: Path) -> None:
+        self.plan = plan
+        self.log = log
+        self.position = 0
+        self.done = self.jobs = 0
+        self.began = time.monotonic()
+        self.all_rounds = sum(spec.stop - spec.start for spec in plan.grid.phases.values())
+        self.rounds = self.first_rounds = self._rounds()
+
+    def look(self) -> None:
+        """Bring the numbers up to date."""
+        with open(self.log, encoding="utf-8", errors="replace") as file:
+            file.seek(self.position)
+            for text in file:
+                if found := STEP.match(text):
+                    self.done, self.jobs = int(found[1]), int(found[2])
+            self.position = file.tell()
+        self.rounds = self._rounds()
+
+    def _rounds(self) -> int:
+        """Rounds trained: whole for finished phases, so far for running ones."""
+        rounds = 0
+        for phase, spec in self.plan.grid.phases.items():
+            try:
+                note = json.loads((STATE / phase / "progress.json").read_text(encoding="utf-8"))
+                rounds += min(note["done"], spec.stop) - spec.start
+            except (FileNotFoundError, ValueError, KeyError):
+                if Path(phase, "history.csv").exists():
+                    rounds += spec.stop - spec.start
+        return rounds
+
+    def rate(self) -> float:
+        """Rounds per second since the start."""
+        return (self.rounds - self.first_rounds) / max(time.monotonic() - self.began, 1e-9)
+
+    def left(self) -> float | None:
+        """Seconds to go at this rate."""
+        return (self.all_rounds - self.rounds) / self.rate() if self.rate() > 0 else None
+
+    def words(self) -> str:
+        """Jobs done and speed."""
+        jobs = f"{self.done} of {self.jobs} jobs" if self.jobs else "building the graph"
+        return f"{jobs}, {self.rate():.1f} rounds/s" if self.rate() > 0 else jobs
+
+
+class _Remaining(ProgressColumn):
+    """Remaining time from the rounds, since jobs are of very different lengths."""
+
+    def render(self, task: object) -> Text:
+        left = getattr(task, "fields", {}).get("left")
+        return Text(f"{_clock(left)} left" if left else "")
+
+
+def _clock(seconds: float) -> str:
+    minutes, seconds = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+def _environment() -> dict[str, str]:
+    """The commands of this interpreter's environment come first, whether or not it is activated."""
+    here = str(Path(sys.executable).parent)
+    return os.environ | {"PATH": f"{here}{os.pathsep}{os.environ.get('PATH', '')}", "PYTHONUNBUFFERED": "1"}
+
+
+def _clear_progress(plan: Plan) -> None:
+    """Progress of earlier runs would count phases that have to be trained anew."""
+    for phase in plan.grid.phases:
+        (STATE / phase / "progress.json").unlink(missing_ok=True)
+
+
+class _forwarding:
+    """Hand SIGTERM on to Snakemake and let Ctrl-C, which reaches it anyway, not end this process before it."""
+
+    def __init__(self, child: "subprocess.Popen[bytes]") -> None:
+        self.child = child
+
+    def __enter__(self) -> None:
+        def forward(number: int, _: FrameType | None) -> None:
+            if number != signal.SIGINT:
+                self.child.send_signal(number)
+
+        self.before = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self.before.items():
+            signal.signal(number, handler)
+
+
+def _summary(plan: Plan, scale: str, log: Path, code: int, console: Console) -> None:
+    from fedsift.results.collect import summary
+
+    done = 0
+    missing: list[tuple[TableSpec, CellSpec, str]] = []
+    for table in plan.grid.tables.values():
+        count, lacking = summary(table)
+        done += count
+        missing += [(table, cell, reason) for cell, reason in lacking]
+    console.print(f"{done} of {done + len(missing)} cells done" + (f", {len(missing)} not" if missing else ""))
+    for text in _reasons(missing):
+        console.print(f"  {text}", soft_wrap=True, highlight=False, markup=False)
+    front = Path(plan.reports) / "index.html"
+    if front.exists():
+        console.print(f"report: {front}", soft_wrap=True)
+    if code:
+        console.print(f"[red]stopped with exit code {code}[/]; Snakemake's words: {log}", soft_wrap=True)
+        for text in _last_error(log):
+            console.print(f"  {text}", soft_wrap=True, highlight=False, markup=False)
+
+
+def _reasons(missing: Sequence[tuple[TableSpec, CellSpec, str]]) -> Iterator[str]:
+    """One line a reason, with the cells that it stopped."""
+    cells: dict[str, list[str]] = {}
+    for table, cell, reason in missing:
+        cells.setdefault(reason, []).append(f"{table.experiment}/{cell.noise}/K{cell.clients}/{cell.method}/seed{cell.seed}")
+    for reason, names in cells.items():
+        yield f"{reason} ({names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''})"
+
+
+def _last_error(log: Path) -> list[str]:
+    """The sentences that stages and the Snakefile left in Snakemake's log."""
+    texts = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    found = [text.strip() for text in texts if text.lstrip().startswith("error: ")]
+    for index, text in enumerate(texts):
+        if text.startswith(("WorkflowError", "LockException")):
+            found += texts[index : index + 2]
+    return list(dict.fromkeys(found))[:5]

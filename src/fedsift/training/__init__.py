@@ -1,0 +1,1 @@
+"""Federated training: the one round loop, local training, random streams, checkpoints."""

@@ -1,0 +1,38 @@
+"""The weighted average of client models."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+
+class Average:
+    """Sum of n_k w_k in double precision, then divided by the sum of n_k.
+
+    One client comes back bit for bit, because n_k w_k is exact in double precision. Models are added one at a time, so
+    a round needs memory for two of them whatever the number of clients.
+    """
+
+    def __init__(self) -> None:
+        self.total = 0
+        self.sums: dict[str, Tensor] = {}
+
+    def add(self, state: Mapping[str, Tensor], weight: int) -> None:
+        """Add a model with weight n_k; nothing for weight 0."""
+        if weight == 0:
+            return
+        self.total += weight
+        for name, value in state.items():
+            part = value.detach().to(torch.float64) * weight
+            if name in self.sums:
+                self.sums[name] += part
+            else:
+                self.sums[name] = part
+
+    def into(self, state: Mapping[str, Tensor]) -> None:
+        """Write the average into ``state`` in place; leaves it alone if nothing was added. Integers are rounded."""
+        if self.total == 0:
+            return
+        for name, value in state.items():
+            mean = self.sums[name] / self.total
+            value.copy_(mean if value.is_floating_point() else mean.round())

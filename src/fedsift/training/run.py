@@ -1,0 +1,168 @@
+"""The train stage: one phase, from its parent's checkpoint (or round 0) to its own, in spite of interruptions."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from fedsift import models
+from fedsift.data.clients import load_federation
+from fedsift.data.packed import load_facts
+from fedsift.errors import FedsiftError
+from fedsift.methods import registry
+from fedsift.methods.base import Task
+from fedsift.training import checkpoint, device
+from fedsift.training.checkpoint import Checkpoint
+from fedsift.training.failures import STATE
+from fedsift.training.history import Row, write_history
+from fedsift.training.loop import Federation
+from fedsift.training.streams import seed_of
+from fedsift.training.tensors import Samples
+
+if TYPE_CHECKING:
+    from fedsift.specs import TrainSpec
+
+
+
+class Interrupted(FedsiftError):
+    """The phase was asked to stop; its resume point is saved."""
+
+
+def train(
+    spec: TrainSpec,
+    code: str,
+    wanted_device: str = "auto",
+    seconds: float = 60.0,
+    rounds: int = 10,
+    state: Path = STATE,
+    report: Callable[[str], None] = print,
+) -> None:
+    """Train the phase of ``spec`` and write its `checkpoint.safetensors` and `history.csv`.
+
+    Args:
+        code: fingerprint of the code; a resume point of other code or another specification is not used.
+        seconds, rounds: the resume point is never older than this (counted at the ends of rounds).
+
+    Raises:
+        FedsiftError: an input is missing or broken, another process is at this phase, or the phase was interrupted.
+    """
+    own = state / spec.phase
+    key = f"{spec.digest()} {code}"
+    with _sole_writer(own), _stop_signals() as asked_to_stop:
+        resume = own / "resume.safetensors"
+        start, rows = _first(spec, key, resume)
+        federation = _federation(spec, start, device.choose(wanted_device))
+        saved_at, saved_round = time.monotonic(), int(start.note["round"])
+        began, first_round, status = time.monotonic(), saved_round, str(start.note["status"])
+        for round_ in range(first_round, spec.stop if status == "ok" else first_round):
+            row = federation.round(round_)
+            rows.append(row)
+            status = str(row["status"])
+            _progress(own, spec, round_ + 1, first_round, began)
+            stale = time.monotonic() - saved_at >= seconds or round_ + 1 - saved_round >= rounds
+            if status != "ok" or asked_to_stop or (stale and round_ + 1 < spec.stop):
+                checkpoint.save(resume, _now(federation, key, round_ + 1, status, rows))
+                saved_at, saved_round = time.monotonic(), round_ + 1
+            if "accuracy" in row:
+                report(f"round {round_}: accuracy {row['accuracy']:.4f}, loss {row['loss']:.4f}")
+            if status != "ok":
+                report(f"round {round_}: the model is no longer finite; the run ends here as diverged.")
+                break
+            if asked_to_stop and round_ + 1 < spec.stop:
+                raise Interrupted(f"{spec.phase}: stopped by a signal after round {round_}; run again to continue.")
+        end = _now(federation, key, spec.stop, status)
+        checkpoint.save(Path(spec.phase) / "checkpoint.safetensors", end)
+        write_history(Path(spec.phase) / "history.csv", rows)
+        resume.unlink(missing_ok=True)
+
+
+def _first(spec: TrainSpec, key: str, resume: Path) -> tuple[Checkpoint, list[Row]]:
+    """Where to begin: the resume point, else the parent's end, else a fresh model."""
+    if resume.exists():
+        try:
+            found = checkpoint.load(resume)
+        except FedsiftError:
+            resume.unlink()
+        else:
+            if found.note["key"] == key:
+                return found, list(found.note["history"])
+    if spec.parent:
+        parent = checkpoint.load(Path(spec.parent) / "checkpoint.safetensors")
+        if parent.note["round"] != spec.start:
+            raise FedsiftError(
+                f"{spec.parent}: its checkpoint is for round {parent.note['round']}, but {spec.phase} starts at "
+                f"{spec.start}; delete that folder and run again."
+            )
+        return parent, []
+    return Checkpoint({}, {}, {"round": spec.start, "status": "ok"}), []
+
+
+def _federation(spec: TrainSpec, start: Checkpoint, where: torch.device) -> Federation:
+    data, truth = load_federation(spec)
+    classes = int(load_facts(Path(spec.arrays))["classes"])
+    model = models.build(spec.model, classes, seed_of(spec.seed, "init"))
+    model.to(where, memory_format=torch.channels_last)
+    task = Task(spec.rounds, spec.clients, classes, spec.seed)
+    file = Path(spec.method.file) if spec.method.file else registry.find(spec.method.name)
+    cls = registry.load(file)
+    method = cls(cls.Options.model_validate(spec.method.options), task)
+    if start.model:
+        model.load_state_dict(start.model)
+    method.load_state_dict(start.method)
+    return Federation(spec, model, method, Samples.of(data, truth, where))
+
+
+def _now(federation: Federation, key: str, round_: int, status: str, rows: list[Row] | None = None) -> Checkpoint:
+    note: dict[str, Any] = {"key": key, "round": round_, "status": status}
+    if rows is not None:
+        note["history"] = rows
+    return Checkpoint(federation.state, federation.method.state_dict(), note)
+
+
+def _progress(own: Path, spec: TrainSpec, done: int, first: int, began: float) -> None:
+    """For the progress line; losing it in a crash does no harm, so it is not synced."""
+    seconds = time.monotonic() - began
+    note = {"start": spec.start, "stop": spec.stop, "done": done, "rounds_per_second": (done - first) / seconds}
+    temporary = own / ".progress.tmp"
+    temporary.write_text(json.dumps(note), encoding="utf-8")
+    temporary.replace(own / "progress.json")
+
+
+@contextmanager
+def _sole_writer(own: Path) -> Iterator[None]:
+    """Hold the phase's lock; the kernel lets go of it however the process ends."""
+    own.mkdir(parents=True, exist_ok=True)
+    with open(own / "lock", "w", encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise FedsiftError(
+                f"{own.name}: another process is training this phase; wait for it or stop it, then run again."
+            ) from None
+        yield
+
+
+@contextmanager
+def _stop_signals() -> Iterator[list[int]]:
+    """Collect SIGTERM, SIGUSR1 and SIGUSR2 (what schedulers send before the end) instead of dying of them."""
+    caught: list[int] = []
+
+    def note(number: int, _: FrameType | None) -> None:
+        caught.append(number)
+
+    numbers = (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
+    before = [signal.signal(number, note) for number in numbers]
+    try:
+        yield caught
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)

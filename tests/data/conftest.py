@@ -1,0 +1,40 @@
+"""Fixtures of the data tests: a mirror of real data where the checkout has one beside it."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "slow: needs the large shared data sets")
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of shared real data beside the checkout."""
+    folder = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+    if not (folder / "unpack.py").is_file():
+        pytest.skip(f"real data are not at hand: {folder} does not exist")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def mirror(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
+    """``mirror(set)`` unpacks a set's official files once and returns the mirror folder."""
+    folder = tmp_path_factory.mktemp("mirror")
+    done: set[str] = set()
+
+    def unpacked(name: str) -> str:
+        if name not in done:
+            subprocess.run(
+                [sys.executable, str(shared_data / "unpack.py"), str(folder), name],
+                check=True,
+                capture_output=True,
+            )
+            done.add(name)
+        return str(folder)
+
+    return unpacked

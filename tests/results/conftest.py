@@ -1,0 +1,98 @@
+"""Made-up experiments: histories in which every number is known."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fedsift.results.histories import COLUMNS
+from fedsift.specs import CellSpec, TableSpec
+
+Row = dict[str, object]
+
+
+class Made:
+    """Makes specifications and histories in the working folder; a run's one phase is `runs/<noise>/<K>/<i>/<seed>`."""
+
+    reference = Path(__file__).parents[2] / "reports" / "reference"
+    """The repository's reference values."""
+
+    def row(self, round: int, accuracy: float | None = None, **values: object) -> Row:
+        """One row of a history; evaluated where there is an accuracy, with macro F1 a tenth below it."""
+        row: Row = dict.fromkeys(COLUMNS, "")
+        row |= {"round": round, "status": "ok", "clients": 3, "samples": 90, "used": 90}
+        if accuracy is not None:
+            shares = ("accuracy", "balanced_accuracy", "macro_precision", "macro_recall")
+            row |= dict.fromkeys(shares, accuracy) | {"macro_f1": accuracy - 0.1}
+            row |= {"loss": 1.5, "cross_entropy": 1.0, "mse": 0.5}
+        return row | values
+
+    def history(self, phase: str, rows: list[Row]) -> None:
+        """A phase's history."""
+        Path(phase).mkdir(parents=True, exist_ok=True)
+        with Path(phase, "history.csv").open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS)
+            writer.writeheader()
+            writer.writerows(rows)
+
+    def finish(self, cell: CellSpec, accuracies: list[float], **last: object) -> None:
+        """The history of a cell in which every round is evaluated; ``last`` changes the last row."""
+        rows = [self.row(round, accuracy) for round, accuracy in enumerate(accuracies)]
+        rows[-1] |= last
+        self.history(cell.phases[0], rows)
+
+    def spec(self, **changes: Any) -> TableSpec:
+        """An experiment: CIFAR-10 at the paper's scale, closed-set noise, 1000 clients, four rounds, three seeds."""
+        values: dict[str, Any] = {
+            "scale": "paper",
+            "experiment": "cifar",
+            "paper": "mtae",
+            "title": "CIFAR-10",
+            "dataset": "cifar10",
+            "model": "mtae-cifar10",
+            "rounds": 4,
+            "margin": 0.01,
+            "noises": ["closed-set"],
+            "clients": [1000],
+            "methods": ["fedavg", "loss-ocsvm"],
+            "seeds": [0, 1, 2],
+            "output": "reports/paper/cifar",
+        } | changes
+        cells = [
+            CellSpec(
+                noise=noise,
+                clients=clients,
+                method=method,
+                seed=seed,
+                phases=[f"runs/{noise}/{clients}/{index}/{seed}"],
+            )
+            for noise in values["noises"]
+            for clients in values["clients"]
+            for index, method in enumerate(values["methods"])
+            for seed in values["seeds"]
+        ]
+        return TableSpec.model_validate({"cells": cells} | values)
+
+    def finished(self, **changes: Any) -> TableSpec:
+        """The same with all runs done: the baseline reaches 0.40 + seed/100, each method 0.05 more than the one before.
+
+        The best round is 2; methods but the baseline select in the last two rounds.
+        """
+        spec = self.spec(**changes)
+        for cell in spec.cells:
+            place = spec.methods.index(cell.method)
+            best = 0.4 + cell.seed / 100 + 0.05 * place
+            rows = [self.row(at, accuracy) for at, accuracy in enumerate([0.1, 0.2, best, best - 0.02])]
+            if place:
+                rows[2] |= {"detection_precision": 0.5, "detection_recall": 0.25, "detection_auc": ""}
+                rows[3] |= {"detection_precision": 0.7, "detection_recall": 0.75, "detection_auc": 0.8}
+            self.history(cell.phases[0], rows)
+        return spec
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
+    """A maker in an empty working folder."""
+    monkeypatch.chdir(tmp_path)
+    return Made()
