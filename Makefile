@@ -2,6 +2,9 @@
 SCALE ?= quick
 PROFILE ?= local
 VENV ?= .venv
+# One more configuration file, laid over the scale: CONFIG=site.yaml (data.mirrors, device, ...).
+CONFIG ?=
+OVERLAYS := $(addprefix --config ,$(CONFIG))
 # The commands of the environment come first, for snakemake and for the jobs that it starts.
 export PATH := $(abspath $(VENV))/bin:$(PATH)
 SHELL := /bin/bash
@@ -11,7 +14,7 @@ STAMP := $(VENV)/.installed
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
-	@echo "  SCALE=quick|$$(cd config && ls *.yaml | sed 's/.yaml//' | paste -sd'|')   PROFILE=$$(cd profiles && ls | paste -sd'|')"
+	@echo "  SCALE=quick|$$(cd config && ls *.yaml | sed 's/.yaml//' | paste -sd'|')   PROFILE=$$(cd profiles && ls | paste -sd'|')   CONFIG=file"
 
 setup: $(STAMP) ## the environment, from the lock
 
@@ -21,10 +24,10 @@ $(STAMP): envs/requirements.lock envs/install.sh pyproject.toml
 	@touch $@
 
 reproduce: $(STAMP) ## run everything of SCALE on PROFILE and say where the report is
-	@fedsift run --scale $(SCALE) --profile $(PROFILE)
+	@fedsift run --scale $(SCALE) --profile $(PROFILE) $(OVERLAYS)
 
 plan: $(STAMP) ## what SCALE consists of
-	@fedsift plan --scale $(SCALE)
+	@fedsift plan --scale $(SCALE) $(OVERLAYS)
 
 test: $(STAMP) ## all tests
 	pytest

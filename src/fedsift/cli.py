@@ -27,7 +27,7 @@ app = typer.Typer(
 RUN, STAGE, DOCS = "Whole runs", "Stages (the rules of the workflow call these)", "Reference"
 
 Scale = Annotated[str, typer.Option(help="Scale: quick, or the name of a file in config/.")]
-Overlays = Annotated[list[Path] | None, typer.Option("--config", help="Overlay on config.yaml; may be repeated.")]
+Overlays = Annotated[list[Path] | None, typer.Option("--config", help="File laid over the scale; may be repeated.")]
 SpecFile = Annotated[Path, typer.Argument(help="Specification, as `fedsift plan --write` makes them.")]
 Folder = Annotated[Path, typer.Option(help="Folder of the data.")]
 Own = Annotated[list[str] | None, typer.Option(help="NAME=FOLDER of a set of your own.")]
@@ -54,12 +54,13 @@ def main() -> None:
 def run(
     scale: Scale = "quick",
     profile: Annotated[str, typer.Option(help="Where to run: a folder in profiles/.")] = "local",
+    overlays: Overlays = None,
     arguments: Annotated[list[str] | None, typer.Argument(help="More arguments for snakemake, after --.")] = None,
 ) -> None:
     """Run everything of a scale, with a progress line, and say where the report is."""
     from fedsift.terminal.run import run as run_scale
 
-    raise typer.Exit(run_scale(scale, profile, arguments or []))
+    raise typer.Exit(run_scale(scale, profile, overlays or [], arguments or []))
 
 
 @app.command(rich_help_panel=RUN)
@@ -72,10 +73,9 @@ def plan(
 ) -> None:
     """What a run consists of: cells, phases, rounds that sharing saves, disk."""
     from fedsift.terminal.plan import show
-    from fedsift.workflow import Plan, config_files, scale_files
+    from fedsift.workflow import Plan, scale_files
 
-    files = config_files(overlays) if overlays else scale_files(scale)
-    made = Plan.of_files(files)
+    made = Plan.of_files([*scale_files(scale), *(overlays or [])])
     if write:
         made.freeze()
     show(made, phases, as_json)
@@ -197,7 +197,7 @@ def config(
     elif reference:
         print(reference_page(), end="")
     else:
-        loaded: Config = load(config_files(overlays) if overlays else scale_files(scale))
+        loaded: Config = load(config_files([*scale_files(scale), *(overlays or [])]))
         print(loaded.model_dump_json(indent=2))
 
 

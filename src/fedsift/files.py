@@ -9,7 +9,7 @@ from pathlib import Path
 
 def sha256(path: Path | str) -> str:
     """Hex digest of a file's bytes."""
-    with open(path, "rb") as file:
+    with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -24,11 +24,11 @@ def atomic(path: Path | str) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         yield temporary
-        # Some writers (safetensors) make files that only their owner may read; colleagues and clusters need the usual mode.
+        # Some writers (safetensors) make files that only their owner may read; colleagues need the usual mode.
         temporary.chmod(0o666 & ~_umask())
-        with open(temporary, "rb") as file:
+        with temporary.open("rb") as file:
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        temporary.replace(path)
         # The rename itself must survive a power cut, which takes an fsync of the folder.
         folder = os.open(path.parent, os.O_RDONLY)
         try:
@@ -48,13 +48,13 @@ def _umask() -> int:
 def write_text(path: Path | str, text: str) -> None:
     """Write ``text`` (UTF-8) to ``path`` atomically."""
     with atomic(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_bytes(text.encode())
 
 
 def write_text_if_changed(path: Path | str, text: str) -> bool:
-    """Write ``text`` unless ``path`` holds it already, so that an unchanged file keeps its time. Tells whether it wrote."""
+    """Write ``text`` unless ``path`` holds it already, so that an unchanged file keeps its time. Tells if it wrote."""
     try:
-        if Path(path).read_text(encoding="utf-8") == text:
+        if Path(path).read_bytes() == text.encode():
             return False
     except FileNotFoundError:
         pass

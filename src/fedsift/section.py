@@ -10,6 +10,6 @@ Round = Annotated[int, Field(ge=1)]
 
 
 class Section(BaseModel):
-    """A part of the configuration: unknown keys are errors, values never change after loading."""
+    """A part of the configuration: unknown keys are errors, values never change after loading, no number is infinite."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)

@@ -43,7 +43,8 @@ class Page(HTMLParser):
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        assert self.open and self.open.pop() == tag, (tag, self.getpos())
+        assert self.open[-1:] == [tag], (tag, self.getpos())
+        self.open.pop()
 
     def handle_data(self, data: str) -> None:
         self.text += data
@@ -70,7 +71,7 @@ def test_the_page_is_well_formed_and_its_links_lead_somewhere(made: Any) -> None
     (index,) = map(Path, report_files(spec))
     page = Page(index.read_text(encoding="utf-8"))
     assert len(page.ids) == len(set(page.ids))
-    assert "script" not in page.tags and "i" not in page.tags
+    assert not page.tags & {"script", "i"}
     assert len(page.links) > 40
     for link in page.links:
         if link.startswith("#"):
@@ -79,7 +80,7 @@ def test_the_page_is_well_formed_and_its_links_lead_somewhere(made: Any) -> None
             assert not re.match(r"[a-z]+:|/", link)
             assert (index.parent / unquote(link)).is_file(), link
     assert "Scale quick: 11 of 12 runs done, 0 failed, 1 not run yet." in page.text
-    assert "not run yet" in page.text and "<script>alert(1)</script>" in page.text
+    assert "<script>alert(1)</script>" in page.text
 
 
 def test_every_table_folder_fragment_is_well_formed(made: Any) -> None:
@@ -94,7 +95,7 @@ def test_the_page_needs_neither_network_nor_scripts(made: Any) -> None:
     spec = report(made)
     write_report(spec)
     text = Path("reports/quick/index.html").read_text(encoding="utf-8")
-    assert "http" not in text and "@import" not in text and "url(" not in text
+    assert not [word for word in ("http", "@import", "url(", "<script") if word in text]
     for need in ("prefers-color-scheme: dark", "@media print", "width=device-width", '<html lang="en">'):
         assert need in text
 
@@ -115,7 +116,7 @@ def test_tables_elsewhere_missing_or_broken_are_errors(made: Any) -> None:
         write_report(ReportSpec(scale="quick", tables=["reports/quick/cifar"], output="reports/quick"))
     spec = report(made)
     Path("reports/quick/cifar/tables/closed-set-accuracy-best.html").unlink()
-    with pytest.raises(FedsiftError, match="closed-set-accuracy-best.html: no such file"):
+    with pytest.raises(FedsiftError, match=r"closed-set-accuracy-best\.html: no such file"):
         write_report(spec)
     Path("reports/quick/cifar/overview.json").write_text("{}")
     with pytest.raises(FedsiftError, match="not an overview of tables"):

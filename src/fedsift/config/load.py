@@ -1,24 +1,44 @@
 """Read configuration files; every complaint is one sentence with file and line."""
 
-import difflib
-import typing
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import UnionType
 from typing import Any
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from fedsift.config.model import Config
+from fedsift.config.shape import Loc, explain
 from fedsift.errors import ConfigError
 
-Loc = tuple[str | int, ...]
 Places = dict[Loc, str]
 """Where each key of the merged configuration was written: path of keys -> ``file:line``."""
 
 REPLACED_WHOLE = {("experiments",)}
 """Mappings that an overlay replaces instead of merging into: a scale has its own experiments."""
+
+MOST_VALUES = 1_000_000
+"""Aliases inside aliases can make a file of some lines larger than any memory."""
+
+MOST_DIGITS = 100
+
+TEXT = "tag:yaml.org,2002:str"
+MERGE = "tag:yaml.org,2002:merge"
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML's safe loader, except that, as in YAML 1.2, 1e-3 is a number and a date is a text."""
+
+    yaml_implicit_resolvers = {
+        first: [(tag, form) for tag, form in forms if tag != "tag:yaml.org,2002:timestamp"]
+        for first, forms in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+_Loader.add_implicit_resolver(  # type: ignore[no-untyped-call]
+    "tag:yaml.org,2002:float", re.compile(r"^[-+]?(?:[0-9]+|[0-9]*\.[0-9]+|[0-9]+\.)[eE][-+]?[0-9]+$"), list("-+.0123456789")
+)
 
 
 def load(paths: Sequence[Path | str], settings: Mapping[str, Any] | None = None) -> Config:
@@ -32,15 +52,27 @@ def load(paths: Sequence[Path | str], settings: Mapping[str, Any] | None = None)
     merged: dict[str, Any] = {}
     places: Places = {}
     for path in paths:
-        _overlay(merged, *_read(Path(path)), places)
-    _overlay(merged, dict(settings or {}), {(key,): "command line" for key in settings or {}}, places)
+        value, read = _read(Path(path))
+        merged = _overlaid(merged, value, (), places)
+        places.update(read)
+    merged = _overlaid(merged, dict(settings or {}), (), places)
+    places.update({(key,): "command line" for key in settings or {}})
+
+    def place(*loc: str | int) -> str:
+        """The closest written ancestor of ``loc``."""
+        while loc and loc not in places:
+            loc = loc[:-1]
+        return places.get(loc, f"{paths[0]}:1" if paths else "configuration")
+
     try:
-        config = Config.model_validate(merged)
+        # Strict, so that neither `true` nor `1.0` passes for round 1.
+        config = Config.model_validate(merged, strict=True)
     except ValidationError as error:
-        raise ConfigError(_sentence(error, places, paths)) from error
+        loc, sentence = explain(error, Config)
+        raise ConfigError(f"{place(*loc)}: {sentence}") from error
     from fedsift.config.check import check  # it needs the catalog, the models and the methods, which need the model above
 
-    check(config, lambda *loc: _place(loc, places, paths))
+    check(config, place)
     return config
 
 
@@ -48,142 +80,116 @@ def _read(path: Path) -> tuple[dict[str, Any], Places]:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise ConfigError(f"{path}: no such configuration file; `make help` names the scales.") from None
+        raise ConfigError(
+            f"{path}: no such configuration file; run fedsift in the project's folder, where config.yaml lies."
+        ) from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8 text.") from error
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}; a configuration is a readable file.") from error
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        value = yaml.safe_load(text)
+        loader = _Loader(text)
+        node = loader.get_single_node()
+        if node is None:
+            return {}, {}
+        if not isinstance(node, yaml.MappingNode):
+            raise ConfigError(f"{path}:{_line(node)}: expected keys and values, found {_found(node)}.")
+        _size(node, path, {})
+        _check(node, loader, path, set())
+        value: dict[str, Any] = loader.construct_document(node)  # type: ignore[no-untyped-call]
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
-        raise ConfigError(f"{path}{line}: not valid YAML: {getattr(error, 'problem', error)}.") from error
-    if value is None:
-        return {}, {}
-    if not isinstance(value, dict):
-        raise ConfigError(f"{path}:1: expected keys and values, found a {type(value).__name__}.")
+        problem = " ".join(str(getattr(error, "problem", None) or error).split())
+        raise ConfigError(f"{path}{line}: not valid YAML: {problem}.") from error
+    except RecursionError:
+        raise ConfigError(f"{path}:1: nested too deeply; a configuration has a few levels.") from None
     places: Places = {}
     _note_places(node, (), path, places)
     return value, places
 
 
-def _note_places(node: yaml.Node | None, loc: Loc, path: Path, places: Places) -> None:
+def _line(node: yaml.Node) -> int:
+    return int(node.start_mark.line) + 1
+
+
+def _found(node: yaml.Node) -> str:
+    return "a list" if isinstance(node, yaml.SequenceNode) else "a single value"
+
+
+def _children(node: yaml.Node) -> list[yaml.Node]:
     if isinstance(node, yaml.MappingNode):
-        seen: set[str] = set()
+        return [part for pair in node.value for part in pair]
+    return list(node.value) if isinstance(node, yaml.SequenceNode) else []
+
+
+def _size(node: yaml.Node, path: Path, known: dict[int, int]) -> int:
+    """Number of values with all aliases written out.
+
+    Raises:
+        ConfigError: too many, or an alias stands inside what it stands for.
+    """
+    if known.get(id(node)) == 0:
+        raise ConfigError(f"{path}:{_line(node)}: this part contains itself through an alias; write it out.")
+    if id(node) not in known:
+        known[id(node)] = 0
+        known[id(node)] = 1 + sum(_size(child, path, known) for child in _children(node))
+    if known[id(node)] > MOST_VALUES:
+        raise ConfigError(f"{path}:{_line(node)}: the aliases stand for over {MOST_VALUES:,} values; use fewer.")
+    return known[id(node)]
+
+
+def _check(node: yaml.Node, loader: _Loader, path: Path, seen: set[int]) -> None:
+    """Keys are texts, each once; values are plain."""
+    if id(node) in seen:
+        return
+    seen.add(id(node))
+    if isinstance(node, yaml.MappingNode):
+        keys: set[str] = set()
+        for key, _ in node.value:
+            where = f"{path}:{_line(key)}"
+            if not isinstance(key, yaml.ScalarNode):
+                raise ConfigError(f"{where}: {_found(key)} cannot be a key; keys are names.")
+            if key.tag not in (TEXT, MERGE):
+                raise ConfigError(f"{where}: the key {key.value} is not a text to YAML; put it in quotes.")
+            if key.value in keys:
+                raise ConfigError(f"{where}: the key '{key.value}' stands twice; keep one.")
+            keys.add(key.value)
+    plain = isinstance(node, yaml.ScalarNode) and node.style is None
+    if node.tag != loader.resolve(type(node), node.value, (plain, not plain)):  # type: ignore[no-untyped-call]
+        raise ConfigError(f"{path}:{_line(node)}: the tag {node.tag} has no meaning here; remove it.")
+    if node.tag == "tag:yaml.org,2002:int" and len(node.value) > MOST_DIGITS:
+        raise ConfigError(f"{path}:{_line(node)}: a number of {len(node.value)} digits; write a smaller one.")
+    for child in _children(node):
+        _check(child, loader, path, seen)
+
+
+def _note_places(node: yaml.Node, loc: Loc, path: Path, places: Places) -> None:
+    """Lines by path of keys. Construction has put what `<<` merges before a mapping's own keys, which thus win."""
+    if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
-            if key.value in seen and key.value != "<<":
-                raise ConfigError(f"{path}:{key.start_mark.line + 1}: the key '{key.value}' stands twice; keep one.")
-            seen.add(key.value)
-            places[(*loc, key.value)] = f"{path}:{key.start_mark.line + 1}"
+            places[(*loc, key.value)] = f"{path}:{_line(key)}"
             _note_places(value, (*loc, key.value), path, places)
     elif isinstance(node, yaml.SequenceNode):
         for index, value in enumerate(node.value):
-            places[(*loc, index)] = f"{path}:{value.start_mark.line + 1}"
+            places[(*loc, index)] = f"{path}:{_line(value)}"
             _note_places(value, (*loc, index), path, places)
 
 
-def _overlay(base: dict[str, Any], over: dict[str, Any], over_places: Places, places: Places) -> None:
-    def lay(low: dict[str, Any], high: dict[str, Any], loc: Loc) -> None:
-        for key, value in high.items():
-            here = (*loc, key)
-            if here not in REPLACED_WHOLE and isinstance(value, dict) and isinstance(low.get(key), dict):
-                lay(low[key], value, here)
-            else:
-                for stale in [place for place in places if place[: len(here)] == here]:
-                    del places[stale]
-                low[key] = value
-
-    lay(base, over, ())
-    places.update(over_places)
-
-
-def _place(loc: Iterable[str | int], places: Places, paths: Sequence[Path | str]) -> str:
-    """The closest written ancestor of ``loc``."""
-    loc = tuple(loc)
-    while loc and loc not in places:
-        loc = loc[:-1]
-    return places.get(loc, str(paths[-1]) if paths else "configuration")
+def _overlaid(low: Mapping[str, Any], high: Mapping[str, Any], loc: Loc, places: Places) -> dict[str, Any]:
+    """``high`` over ``low``, as a new mapping: aliases let one mapping stand in several places of ``low``."""
+    merged = dict(low)
+    for key, value in high.items():
+        here = (*loc, key)
+        if here not in REPLACED_WHOLE and isinstance(value, dict) and isinstance(low.get(key), dict):
+            merged[key] = _overlaid(low[key], value, here, places)
+        else:
+            if key in low:
+                _forget(places, here)
+            merged[key] = value
+    return merged
 
 
-def _sentence(error: ValidationError, places: Places, paths: Sequence[Path | str]) -> str:
-    first = error.errors()[0]
-    loc = _without_tags(first["loc"])
-    name = ".".join(str(part) for part in loc)
-    where = _place(loc, places, paths)
-    if first["type"] == "extra_forbidden":
-        known = sorted(_keys(_model_at(first["loc"][:-1])))
-        close = difflib.get_close_matches(str(loc[-1]), known, n=1)
-        hint = f"did you mean '{close[0]}'?" if close else f"known here: {', '.join(known)}."
-        return f"{where}: unknown key '{name}'; {hint}"
-    if first["type"] == "missing":
-        return f"{where}: the key '{name}' is missing; docs/configuration.md says what it takes."
-    if first["type"] in ("union_tag_invalid", "literal_error"):
-        expected = first["ctx"].get("expected_tags") or first["ctx"].get("expected", "")
-        options = [option.strip(" '") for option in expected.replace(" or ", ",").split(",")]
-        given = str(first["ctx"].get("tag", first["input"]))
-        close = difflib.get_close_matches(given, options, n=1)
-        hint = f"did you mean '{close[0]}'?" if close else f"one of: {', '.join(options)}."
-        return f"{where}: '{name}' is '{given}'; {hint}"
-    message = first["msg"][0].lower() + first["msg"][1:]
-    return f"{where}: '{name}' is {first['input']!r}: {message}."
-
-
-def _without_tags(loc: tuple[str | int, ...]) -> Loc:
-    """Pydantic names the branch of a union inside ``loc``; the file has no such key."""
-    out: list[str | int] = []
-    annotation: Any = Config
-    for part in loc:
-        step = _step(annotation, part)
-        if step is None:
-            continue
-        annotation, is_tag = step
-        if not is_tag:
-            out.append(part)
-    return tuple(out)
-
-
-def _model_at(loc: tuple[str | int, ...]) -> type[BaseModel] | None:
-    annotation: Any = Config
-    for part in loc:
-        step = _step(annotation, part)
-        if step is None:
-            return None
-        annotation = step[0]
-    found = [branch for branch in _branches(annotation) if isinstance(branch, type) and issubclass(branch, BaseModel)]
-    return found[0] if found else None
-
-
-def _step(annotation: Any, part: str | int) -> tuple[Any, bool] | None:
-    """Follow one part of a location: (annotation there, whether the part only names a branch of a union)."""
-    branches = _branches(annotation)
-    for branch in branches:
-        if isinstance(branch, type) and issubclass(branch, BaseModel):
-            if len(branches) > 1 and part in _tags(branch):
-                return branch, True
-            if part in branch.model_fields:
-                return branch.model_fields[str(part)].annotation, False
-        origin, args = typing.get_origin(branch), typing.get_args(branch)
-        if origin is dict:
-            return args[1], False
-        if origin is list and isinstance(part, int):
-            return args[0], False
-    # An unknown key, or the name of a plain type in a union such as int | 'run'.
-    return (Any, False) if any(isinstance(b, type) and issubclass(b, BaseModel) for b in branches) else None
-
-
-def _branches(annotation: Any) -> list[Any]:
-    origin = typing.get_origin(annotation)
-    if origin is typing.Annotated:
-        return _branches(typing.get_args(annotation)[0])
-    if origin in (typing.Union, UnionType):
-        return [branch for arg in typing.get_args(annotation) for branch in _branches(arg)]
-    return [annotation]
-
-
-def _tags(model: type[BaseModel]) -> tuple[Any, ...]:
-    for name in ("scheme", "kind"):
-        if name in model.model_fields:
-            return typing.get_args(model.model_fields[name].annotation)
-    return ()
-
-
-def _keys(model: type[BaseModel] | None) -> set[str]:
-    return set(model.model_fields) if model else set()
+def _forget(places: Places, loc: Loc) -> None:
+    for stale in [place for place in places if place[: len(loc)] == loc]:
+        del places[stale]

@@ -4,11 +4,27 @@ Field descriptions are the reference page (``docs/configuration.md``) and the JS
 Decisions that the papers leave open are fields with the default chosen in ``docs/decisions.md``.
 """
 
+from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from fedsift.section import Round, Section, Share, Slug
+
+Seed = Annotated[int, Field(ge=0, lt=2**32)]
+"""What NumPy's legacy generator takes too."""
+
+
+def _inside(folder: str) -> str:
+    path = PurePosixPath(folder)
+    if path.is_absolute() or ".." in path.parts or not path.name:
+        raise ValueError("it must be a folder inside the project; make that a link if the files have to lie elsewhere")
+    return str(path)
+
+
+Inside = Annotated[str, AfterValidator(_inside)]
+"""A folder of outputs: specifications, resume points and logs mirror its path."""
+
 
 class OwnSet(Section):
     """A data set of the user's own: a folder with `train.npz` and `test.npz`."""
@@ -34,11 +50,12 @@ class Data(Section):
 class Partition(Section):
     """Common to all ways of sharing samples out to clients."""
 
-    seed: int | Literal["run"] = Field(
+    seed: Seed | Literal["run"] = Field(
         10, description="Seed of the split; `run`: the run's own seed, so that every seed has a split of its own."
     )
     samples: Annotated[int, Field(ge=1)] | None = Field(
-        None, description="Use only this many training samples, drawn by the seed; all where absent."
+        None, description="Use only this many training samples, drawn by the seed; all where absent. For `power-law`, "
+        "of the pool of training and test images."
     )
 
 
@@ -76,7 +93,7 @@ class ShardPartition(Partition):
     """Sort by label, cut into shards, deal shards to clients (McMahan's pathological split; EMFedAvg's 200 x 300)."""
 
     scheme: Literal["shards"]
-    shards: Annotated[int, Field(ge=1)] = Field(200, description="Number of shards; K must divide it.")
+    shards: Annotated[int, Field(ge=1)] = Field(200, description="Number of shards; K must divide it, and shards x shard_size must be all training samples.")
     shard_size: Annotated[int, Field(ge=1)] = Field(300, description="Samples in a shard.")
 
 
@@ -86,8 +103,8 @@ AnyPartition = Annotated[
 
 Scope = Literal["first", "random", "user-first", "user-random"]
 SCOPE = (
-    "Which samples: `first` in the data set's order (whole set), `random` over the whole set, or the same two inside "
-    "each user (`user-first`, `user-random`; a user is a client before merging)."
+    "Which samples: `first` in the data set's order (refused where that is sorted by class), `random` over the whole "
+    "set; `user-first` in the user's own order and `user-random` inside each user (a client before merging)."
 )
 
 
@@ -102,7 +119,7 @@ class SampleNoise(Section):
 
     rate: Annotated[float, Field(gt=0, lt=1)] = Field(0.4, description="Share of the training samples that become noisy.")
     scope: Scope = Field("first", description=SCOPE)
-    seed: int | Literal["run"] = Field(10, description="Seed of the noise; `run`: the run's own seed.")
+    seed: Seed | Literal["run"] = Field(10, description="Seed of the noise; `run`: the run's own seed.")
 
 
 class ClosedSetNoise(SampleNoise):
@@ -132,7 +149,7 @@ class BadClients(Section):
     free_riders: Annotated[float, Field(ge=0, le=1)] = Field(0.0, description="Share of clients that do not train.")
     mislabelled: Annotated[float, Field(ge=0, le=1)] = Field(0.0, description="Share of clients with wrong labels.")
     mislabel_rate: Share = Field(0.3, description="Share of a mislabelled client's samples with a wrong label.")
-    seed: int | Literal["run"] = Field(10, description="Seed of the noise; `run`: the run's own seed.")
+    seed: Seed | Literal["run"] = Field(10, description="Seed of the noise; `run`: the run's own seed.")
 
 
 AnyNoise = Annotated[NoNoise | ClosedSetNoise | OpenSetNoise | BadClients, Field(discriminator="kind")]
@@ -191,12 +208,12 @@ class Experiment(Section):
     paper: Literal["mtae", "iaofl", "emfedavg"] = Field(description="The paper that it reproduces.")
     title: str = Field(description="Heading of its tables.")
     dataset: Slug = Field(description="Data set from the catalog or from data.own.")
-    model: Slug = Field(description="Model by name; `fedsift plan --models` lists them.")
+    model: Slug = Field(description="Model by name; section Models lists them.")
     partition: AnyPartition = Field(description="How samples are shared out to clients.")
     noises: dict[Slug, AnyNoise] = Field(min_length=1, description="Noise settings by name; each is a table of its own.")
     clients: list[Annotated[int, Field(ge=1)]] = Field(min_length=1, description="Client counts K.")
     methods: list[Slug] = Field(min_length=1, description="Methods by name, built in or from the section `methods`.")
-    seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1, description="Seeds of the runs.")
+    seeds: list[Seed] = Field(min_length=1, description="Seeds of the runs.")
     rounds: Round = Field(description="Rounds T, counted from 0 to T-1.")
     sampling: Sampling = Field(Sampling(), description="Which clients take part in a round.")
     training: Training = Field(Training(), description="Local training.")
@@ -210,8 +227,8 @@ class Config(Section):
     """The whole configuration."""
 
     scale: Slug = Field(description="Name of the scale; results and reports lie in a folder of that name.")
-    results: str = Field("results", description="Folder for partitions, noise tables and trained phases.")
-    reports: str = Field("reports", description="Folder for tables, figures and the report.")
+    results: Inside = Field("results", description="Folder for partitions, noise tables and trained phases.")
+    reports: Inside = Field("reports", description="Folder for tables, figures and the report.")
     device: Literal["auto", "cpu", "cuda"] = Field(
         "auto", description="`auto`: a CUDA device where there is one. `cuda` refuses to fall back to the CPU."
     )

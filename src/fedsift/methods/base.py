@@ -1,7 +1,7 @@
 """What a method may do in a round. The default of every hook together is FedAvg.
 
-Method files stay light to import: torch and scikit-learn are imported inside the hooks or in the modules that those use,
-because the planner imports every method of a grid to read its options and its lineage.
+Method files stay light to import: torch and scikit-learn are imported inside the hooks or in the modules that those
+use, because the planner imports every method of a grid to read its options and its lineage.
 """
 
 from __future__ import annotations
@@ -183,6 +183,11 @@ class Method:
 
     def load_state_dict(self, state: Mapping[str, np.ndarray]) -> None:
         """Continue from ``state``: this method's own, or that of the method before it in the lineage."""
+
+
+def floor_share(share: float, count: int) -> int:
+    """floor(share count) of the decimal number that was written: 0.29 of 100 is 29, though 0.29 * 100 < 29 in doubles."""
+    return int(share * count + 1e-9)
 
 
 def start_round(start: int | float, rounds: int) -> int:

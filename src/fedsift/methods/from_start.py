@@ -4,8 +4,8 @@ from typing import Any
 
 from pydantic import Field
 
-from fedsift.section import Section
 from fedsift.methods.base import Method, Start, Step, Task, start_round
+from fedsift.section import Section
 
 
 class StartOptions(Section):
@@ -17,7 +17,7 @@ class StartOptions(Section):
 class FromStart(Method):
     """FedAvg before round ``t_s``."""
 
-    Options = StartOptions
+    Options = StartOptions  # type: ignore[assignment]
 
     def __init__(self, options: Any, task: Task) -> None:
         super().__init__(options, task)

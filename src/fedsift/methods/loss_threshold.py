@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from fedsift.section import Round, Share
-from fedsift.methods.base import Client, Evidence, Selection, Signal, Signals, Task
+from fedsift.methods.base import Client, Evidence, Selection, Signal, Signals, Task, floor_share
 from fedsift.methods.from_start import FromStart, StartOptions
+from fedsift.section import Round, Share
 from fedsift.selection.vectors import total_loss
 
 
@@ -19,7 +19,9 @@ class ThresholdOptions(StartOptions):
     lss: Share = Field(0.1, description="Step by which the loss threshold ratio ltr moves.")
     tw: Round = Field(5, description="Window, in rounds, of the utilities that are compared.")
     trains_at_start: bool = Field(
-        True, description="Whether clients train in round t_s, where the first losses are collected; the authors' code does not."
+        True,
+        description="Whether clients train in round t_s, where the first losses are collected; the authors' code does "
+        "not.",
     )
 
 
@@ -49,7 +51,7 @@ class LossThreshold(FromStart):
         if round_ > self.t_s:
             OT = np.flatnonzero(l >= self.l_t)
             keep[OT] = False
-            keep[rng.choice(OT, int(self.options.p * len(OT)), replace=False)] = True
+            keep[rng.choice(OT, floor_share(self.options.p, len(OT)), replace=False)] = True
         upload = {"L_low": l.min(), "L_high": l.max(), "S": l[keep].sum(), "n": np.float64(keep.sum())}
         upload = {name: np.asarray(value) for name, value in upload.items()}
         return Selection(keep=keep if round_ > self.t_s else None, suspicion=l, upload=upload)

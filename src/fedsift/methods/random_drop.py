@@ -3,9 +3,9 @@
 import numpy as np
 from pydantic import Field
 
-from fedsift.section import Share
-from fedsift.methods.base import Client, Selection, Signals
+from fedsift.methods.base import Client, Selection, Signals, floor_share
 from fedsift.methods.from_start import FromStart, StartOptions
+from fedsift.section import Share
 
 
 class RandomDropOptions(StartOptions):
@@ -28,7 +28,7 @@ class RandomDrop(FromStart):
 def drop_highest(score: np.ndarray, rate: float) -> np.ndarray:
     """Mask [n] that drops the floor(rate n) highest of ``score`` [n]; of equal ones the later are dropped."""
     keep = np.ones(len(score), dtype=bool)
-    keep[np.argsort(score, kind="stable")[len(score) - int(rate * len(score)) :]] = False
+    keep[np.argsort(score, kind="stable")[len(score) - floor_share(rate, len(score)) :]] = False
     return keep
 
 

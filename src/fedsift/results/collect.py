@@ -70,7 +70,7 @@ class Results:
         return self._compare(key, metric, at, "value", ours)
 
     def gain(self, key: Key, metric: str, at: At) -> Comparison | None:
-        """Mean over seeds of the gain over `fedavg`, paired by seed, and the paper's; None for `fedavg` itself."""
+        """Mean over seeds of the gain over `fedavg`, paired by seed, and the paper's; None for `fedavg`."""
         if key.method == BASELINE:
             return None
         baseline = self.group(key._replace(method=BASELINE)).by_seed(metric, at)
@@ -78,7 +78,7 @@ class Results:
         return self._compare(key, metric, at, "gain over fedavg", ours)
 
     def notes(self, key: Key, metric: str, at: At, quantity: Quantity) -> list[str]:
-        """What is inconsistent or uncertain in the number that the paper prints for a cell, each remark once."""
+        """What is inconsistent or uncertain in the paper's number for a cell, each remark once."""
         place = self._where(key, metric, at, quantity)
         entries: list[Printed | None] = [self.reference.find(place), *self.reference.alternatives(place)]
         return list(dict.fromkeys(entry.note for entry in entries if entry is not None and entry.note))
@@ -86,9 +86,7 @@ class Results:
     def _where(self, key: Key, metric: str, at: At, quantity: Quantity) -> Where:
         return Where(self.spec.dataset, *key, metric, at, quantity)
 
-    def _compare(
-        self, key: Key, metric: str, at: At, quantity: Quantity, ours: Estimate | None
-    ) -> Comparison:
+    def _compare(self, key: Key, metric: str, at: At, quantity: Quantity, ours: Estimate | None) -> Comparison:
         printed = self.reference.find(self._where(key, metric, at, quantity))
         return compare(ours, printed, self.spec.margin, self.spec.scale)
 
@@ -106,7 +104,7 @@ def collect(spec: TableSpec, state: Path, reference: Reference) -> Results:
             group.runs[cell.seed] = outcome
         else:
             group.missing[cell.seed] = outcome
-    # Sums of floats depend on the order of the seeds, which must therefore not depend on the order of the cells.
+    # Sums of floats depend on the order of the seeds, which must not depend on the order of the cells.
     for group in groups.values():
         group.runs = dict(sorted(group.runs.items()))
         group.missing = dict(sorted(group.missing.items()))
@@ -115,9 +113,7 @@ def collect(spec: TableSpec, state: Path, reference: Reference) -> Results:
 
 def summary(spec: TableSpec, state: Path = Path(".fedsift/runs")) -> tuple[int, list[tuple[CellSpec, str]]]:
     """How many cells are done, and the others with one sentence each that says why not."""
-    missing = [
-        (cell, outcome.reason) for cell, outcome in _outcomes(spec, state) if isinstance(outcome, Missing)
-    ]
+    missing = [(cell, outcome.reason) for cell, outcome in _outcomes(spec, state) if isinstance(outcome, Missing)]
     return len(spec.cells) - len(missing), missing
 
 
@@ -131,9 +127,7 @@ def _outcomes(spec: TableSpec, state: Path) -> Iterator[tuple[CellSpec, Run | Mi
     for cell in spec.cells:
         place = (cell.noise, cell.clients, cell.method, cell.seed)
         if place in seen:
-            raise FedsiftError(
-                f"experiment {spec.experiment}: the cell {place} is there twice; plan it again."
-            )
+            raise FedsiftError(f"experiment {spec.experiment}: the cell {place} is there twice; plan it again.")
         seen.add(place)
         if not (
             cell.noise in spec.noises
@@ -141,7 +135,5 @@ def _outcomes(spec: TableSpec, state: Path) -> Iterator[tuple[CellSpec, Run | Mi
             and cell.method in spec.methods
             and cell.seed in spec.seeds
         ):
-            raise FedsiftError(
-                f"experiment {spec.experiment}: the cell {place} is outside its grid; plan it again."
-            )
+            raise FedsiftError(f"experiment {spec.experiment}: the cell {place} is outside its grid; plan it again.")
         yield cell, read_cell(cell, spec.rounds, state)

@@ -46,7 +46,7 @@ def cells_csv(results: Results) -> str:
 
 
 def runs_csv(results: Results) -> str:
-    """One row per run with all its final figures (shares) and its phases' folders, separated by semicolons."""
+    """One row per run with all its final figures (shares) and its phases' folders, `;` between them."""
     cells = results.spec.cells
     phases = {(Key(cell.noise, cell.clients, cell.method), cell.seed): cell.phases for cell in cells}
     rows: list[dict[str, Value]] = []
@@ -86,9 +86,7 @@ def _compared(results: Results, key: Key, metric: str, at: At) -> dict[str, Valu
     if gain is not None:
         row |= _interval("gain_", gain.ours) | _printed("paper_gain", "gain_", gain)
         row["gain"] = row.pop("gain_mean", None)
-    row["note"] = " ".join(
-        note for quantity in get_args(Quantity) for note in results.notes(key, metric, at, quantity)
-    )
+    row["note"] = " ".join(note for quantity in get_args(Quantity) for note in results.notes(key, metric, at, quantity))
     return row
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from fedsift.results.collect import Key, Results
 from fedsift.results.files import FigureName
@@ -26,7 +27,7 @@ def write_figure(results: Results, name: FigureName, folder: Path) -> None:
 
 
 def rounds_figure(results: Results, noise: str) -> Figure:
-    """Accuracy over rounds: one panel per client count, a line per method (mean over seeds, band: 95 % interval)."""
+    """Accuracy over rounds: a panel per client count, a line per method (mean over seeds, 95 % band)."""
     spec = results.spec
     across = 1 if len(spec.clients) == 1 else 2
     down = -(-len(spec.clients) // across)
@@ -45,20 +46,20 @@ def rounds_figure(results: Results, noise: str) -> Figure:
     for axes in panels[max(0, len(spec.clients) - across) : len(spec.clients)]:
         axes.set_xlabel("round")
         axes.tick_params(labelbottom=True)
-    panels[0].set_xlim(0, max(spec.rounds - 1, 1))
+        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    panels[0].set_xlim(0, 1.015 * max(spec.rounds - 1, 1))
     if floors:
-        # The steep rise of the first rounds would squeeze everything that the methods differ in into a thin strip.
+        # The steep rise of the first rounds would squeeze the methods' differences into a thin strip.
         panels[0].set_ylim(bottom=max(0, min(floors) - 2), top=min(101, panels[0].get_ylim()[1]))
-    _finish(figure, results, noise, styles, [], "test accuracy")
+    handles = [_handle(method, styles[method], line=True) for method in results.methods(noise)]
+    _finish(figure, results, noise, "test accuracy", handles)
     return figure
 
 
 def clients_figure(results: Results, noise: str) -> Figure:
-    """Accuracy at the best round by client count: a point per method with its 95 % interval, beside the paper's value."""
+    """Accuracy at the best round by client count: a point and 95 % interval per method, and the paper's value."""
     spec = results.spec
-    figure = Figure(
-        figsize=(max(7.2, 1.2 + 0.28 * len(spec.clients) * len(spec.methods)), 4.3), layout="constrained"
-    )
+    figure = Figure(figsize=(max(7.2, 1.2 + 0.28 * len(spec.clients) * len(spec.methods)), 4.3), layout="constrained")
     axes = figure.subplots()
     styles = looks(spec.methods)
     methods = results.methods(noise)
@@ -83,9 +84,7 @@ def clients_figure(results: Results, noise: str) -> Figure:
                 )
                 drawn = True
             if value.printed:
-                axes.plot(
-                    x, 100 * value.printed.value, "d", ms=7, mfc="none", mec=look.color, mew=1.3, zorder=4
-                )
+                axes.plot(x, 100 * value.printed.value, "d", ms=7, mfc="none", mec=look.color, mew=1.3, zorder=4)
                 drawn = printed = True
     _panel(axes, "", drawn)
     axes.set_xticks(range(len(spec.clients)), [f"{clients} clients" for clients in spec.clients])
@@ -93,15 +92,16 @@ def clients_figure(results: Results, noise: str) -> Figure:
     axes.grid(visible=False, axis="x")
     for edge in range(1, len(spec.clients)):
         axes.axvline(edge - 0.5, color=SOFT, lw=0.6, alpha=0.5)
-    mark = Line2D([], [], ls="", marker="d", ms=7, mfc="none", mec=SOFT, mew=1.3, label="the paper's value")
-    _finish(
-        figure, results, noise, styles, [mark] if printed else [], "test accuracy, best round", lines=False
-    )
+    handles = [_handle(method, styles[method], line=False) for method in methods]
+    if printed:
+        paper = Line2D([], [], ls="", marker="d", ms=7, mfc="none", mec=SOFT, mew=1.3, label="the paper's value")
+        handles.append(paper)
+    _finish(figure, results, noise, "test accuracy, best round", handles)
     return figure
 
 
 def _line(axes: Axes, results: Results, key: Key, look: Look) -> float | None:
-    """Draw a method's line and band; gives the lowest point after the first tenth of the rounds, None without runs."""
+    """Draw a method's line and band; gives its lowest point after the first tenth, None without runs."""
     runs = list(results.group(key).runs.values())
     if not runs:
         return None
@@ -148,21 +148,17 @@ def _panel(axes: Axes, title: str, drawn: bool) -> None:
         axes.text(0.5, 0.5, "no finished run", transform=axes.transAxes, ha="center", va="center", color=SOFT)
 
 
-def _finish(
-    figure: Figure, results: Results, noise: str, styles: dict[str, Look], extra: Sequence[Line2D], label: str,
-    lines: bool = True,
-) -> None:  # fmt: skip
+def _finish(figure: Figure, results: Results, noise: str, label: str, handles: Sequence[Line2D]) -> None:
     figure.supylabel(f"{label} (%)", fontsize=9, color=INK)
-    figure.suptitle(f"{results.spec.title}: {noise}", x=0.01, ha="left", fontsize=11, fontweight="bold")
-    handles = [
-        Line2D([], [], color=look.color, ls=look.dashes if lines else "", lw=look.width, marker=look.marker, ms=5,
-               label=_plain(method))
-        for method, look in ((method, styles[method]) for method in results.methods(noise))
-    ]  # fmt: skip
-    count = len(handles) + len(extra)
-    rows = -(-count // 5)
-    if count:
-        figure.legend(handles=[*handles, *extra], loc="outside lower center", ncols=-(-count // rows))
+    figure.suptitle(_plain(f"{results.spec.title}: {noise}"), x=0.01, ha="left", fontsize=11, fontweight="bold")
+    rows = -(-len(handles) // 5)
+    if handles:
+        figure.legend(handles=handles, loc="outside lower center", ncols=-(-len(handles) // rows))
+
+
+def _handle(method: str, look: Look, line: bool) -> Line2D:
+    dashes = look.dashes if line else ""
+    return Line2D([], [], color=look.color, ls=dashes, lw=look.width, marker=look.marker, ms=5, label=_plain(method))
 
 
 def _plain(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Names of all files that tables and reports consist of; Snakemake declares them, so nothing heavy is imported here."""
+"""Names of all files that tables and reports consist of. The graph is built from them: no heavy imports here."""
 
 import re
 from collections.abc import Iterator

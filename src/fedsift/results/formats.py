@@ -49,10 +49,7 @@ def to_latex(table: Table) -> str:
     for label_text, kind, lines in _flat(table, repeat=False):
         if label_text:
             out.append("\\midrule")
-        cells = [
-            latex_text(line.text) + (f"\\textsuperscript{{{line.mark}}}" if line.mark else "")
-            for line in lines
-        ]
+        cells = [latex_text(line.text) + (f"\\textsuperscript{{{line.mark}}}" if line.mark else "") for line in lines]
         out.append(" & ".join([label_text, latex_text(kind), *cells]) + " \\\\")
     out += ["\\bottomrule", "\\end{tabular}"]
     for letter, text in table.notes:
@@ -103,7 +100,7 @@ def _one_line(text: str) -> str:
 
 
 def _flat(table: Table, repeat: bool = True) -> Iterator[tuple[str, str, list[Line]]]:
-    """A row per client count and kind of line; without ``repeat`` the count stands in the first of them only."""
+    """A row per client count and kind of line; without ``repeat`` the count stands in the first row only."""
     for label, cells in table.rows:
         first = True
         for kind in table.kinds:

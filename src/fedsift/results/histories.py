@@ -37,11 +37,11 @@ class Missing:
 
     @property
     def short(self) -> str:
-        """The same for a footnote, without phase and log, so that cells with the same fate share a footnote."""
+        """The same without phase and log, so that cells with the same fate share a footnote."""
         return self.kind + (f": {self.detail}" if self.detail else "")
 
 
-class _Unusable(Exception):
+class _UnusableError(Exception):
     """What is wrong with a history."""
 
 
@@ -63,7 +63,7 @@ def read_cell(cell: CellSpec, rounds: int, state: Path) -> Run | Missing:
             return _failure(phase, state)
         try:
             new, diverged = _read(path, len(rows))
-        except _Unusable as error:
+        except _UnusableError as error:
             return Missing("unusable history", phase, str(error))
         if diverged is not None:
             return Missing("diverged", phase, f"the model was no longer finite in round {diverged}")
@@ -90,29 +90,29 @@ def _failure(phase: str, state: Path) -> Missing:
 
 
 def _read(path: Path, start: int) -> tuple[list[_Row], int | None]:
-    """The rows of one phase, which must begin with round ``start``, and the round of divergence where it diverged."""
+    """The rows of one phase, which must begin with round ``start``, and the round in which it diverged."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             lines = list(csv.reader(file, strict=True))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise _Unusable(f"not readable as CSV ({error})") from None
+        raise _UnusableError(f"not readable as CSV ({error})") from None
     if not lines or tuple(lines[0]) != COLUMNS:
-        raise _Unusable("the header is not that of a history")
+        raise _UnusableError("the header is not that of a history")
     if len(lines) == 1:
-        raise _Unusable("it holds no round")
+        raise _UnusableError("it holds no round")
     rows: list[_Row] = []
     for number, line in enumerate(lines[1:], start=2):
         if len(line) != len(COLUMNS):
-            raise _Unusable(f"line {number} has {len(line)} fields instead of {len(COLUMNS)}")
+            raise _UnusableError(f"line {number} has {len(line)} fields instead of {len(COLUMNS)}")
         texts = dict(zip(COLUMNS, line, strict=True))
         expected = start + len(rows)
         if (got := _count(number, "round", texts["round"])) != expected:
-            raise _Unusable(f"line {number} is round {got} where round {expected} should follow")
+            raise _UnusableError(f"line {number} is round {got} where round {expected} should follow")
         row = _row(number, texts)
         if texts["status"] == "diverged" and number == len(lines):
             return rows, got
         if texts["status"] != "ok":
-            raise _Unusable(f"line {number} has the status {texts['status']!r}")
+            raise _UnusableError(f"line {number} has the status {texts['status']!r}")
         rows.append(row)
     return rows, None
 
@@ -122,15 +122,15 @@ def _row(number: int, texts: dict[str, str]) -> _Row:
         _count(number, name, texts[name])
     row = {name: _value(number, name, texts[name]) for name in (*METRICS, *DETECTION)}
     if len({math.isnan(row[name]) for name in SHARES}) > 1:
-        raise _Unusable(f"line {number} has some of the evaluation's values but not all")
+        raise _UnusableError(f"line {number} has some of the evaluation's values but not all")
     if math.isnan(row["accuracy"]) and not all(math.isnan(row[name]) for name in LOSSES):
-        raise _Unusable(f"line {number} has losses without an evaluation")
+        raise _UnusableError(f"line {number} has losses without an evaluation")
     return row
 
 
 def _count(number: int, name: str, text: str) -> int:
     if not (text.isascii() and text.isdigit()):
-        raise _Unusable(f"line {number}: {name} is {text!r}, not a count")
+        raise _UnusableError(f"line {number}: {name} is {text!r}, not a count")
     return int(text)
 
 
@@ -143,7 +143,7 @@ def _value(number: int, name: str, text: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise _Unusable(f"line {number}: {name} is {text!r}, not a finite number")
+        raise _UnusableError(f"line {number}: {name} is {text!r}, not a finite number")
     if name in _SHARES and not 0 <= value <= 1:
-        raise _Unusable(f"line {number}: {name} is {text}, not a share between 0 and 1")
+        raise _UnusableError(f"line {number}: {name} is {text}, not a share between 0 and 1")
     return value

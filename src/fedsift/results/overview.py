@@ -93,9 +93,7 @@ def overview(results: Results) -> Overview:
         done += len(group.runs)
         for seed, why in group.missing.items():
             run = f"{key.noise}, {key.clients} clients, {key.method}, seed {seed}: {why.phase}"
-            groups.setdefault((why.short, why.kind), []).append(
-                run + (f" (log: {why.log})" if why.log else "")
-            )
+            groups.setdefault((why.short, why.kind), []).append(run + (f" (log: {why.log})" if why.log else ""))
     return Overview(
         **{
             name: getattr(spec, name)
@@ -130,12 +128,12 @@ def _shown(results: Results, name: TableName) -> bool:
 
 _CAPTIONS = {
     "rounds": (
-        "Test accuracy over rounds, one panel per client count: mean over seeds, with the 95 % interval of the mean as a "
-        "band where there are several seeds. The axis may leave out low values of the first rounds."
+        "Test accuracy over rounds, one panel per client count: mean over seeds, with its 95 % interval as a band "
+        "where there are several seeds. The axis may leave out low values of the first rounds."
     ),
     "clients": (
-        "Test accuracy at the best round by client count: mean over seeds with its 95 % interval; a diamond is the "
-        "paper's value where it is known."
+        "Test accuracy at the best round by client count: mean over seeds with its 95 % interval; a diamond is "
+        "the paper's value where it is known."
     ),
 }
 

@@ -139,7 +139,7 @@ def _check(path: Path, file: _File, paper: str) -> None:
     for number, entry in enumerate(file.values, start=1):
         if main[entry.where] > 1 and not entry.alternative:
             raise FedsiftError(
-                f"{path}: values, entry {number}: this cell has several entries; mark all but one `alternative: true`."
+                f"{path}: values, entry {number}: this cell has several entries; mark all but one as alternative."
             )
         if main[entry.where] == 0:
             raise FedsiftError(

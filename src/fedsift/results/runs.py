@@ -64,9 +64,9 @@ class Run:
         return _number(column[self.best_round if at == "best" else self.last_round])
 
     def detection(self, metric: str) -> float | None:
-        """Mean of a detection figure over the rounds with selection, each round counted once; None without selection.
+        """Mean of a detection figure over the rounds with selection, each counted once; None without selection.
 
-        A round in which this figure is undefined (AUC when all clients are clean, say) is left out of this figure only.
+        A round in which it is undefined (AUC when all clients are clean, say) is left out of this figure only.
         """
         column = self.columns[metric][self.selecting]
         return _mean(column[~np.isnan(column)])

@@ -15,8 +15,8 @@ from fedsift.specs import ReportSpec
 def write_report(spec: ReportSpec) -> None:
     """Write `files.report_files(spec)`; equal table folders give equal bytes.
 
-    The page refers to the table folders by relative paths, so they must lie in the report's folder, which then can be
-    moved or sent as a whole.
+    The page refers to the table folders by relative paths, so they must lie in the report's folder, which can then
+    be moved or sent as a whole.
 
     Raises:
         FedsiftError: a table folder is missing, is incomplete or lies outside the report's folder.
@@ -38,12 +38,12 @@ def write_report(spec: ReportSpec) -> None:
 
 
 def _experiment(spec: ReportSpec, folder: str) -> tuple[Overview, str, dict[str, Markup]]:
-    """An experiment's overview, its folder as seen from the page (ends with a slash), and its tables by stem."""
+    """An experiment's overview, its folder as seen from the page (with a slash), and its tables by stem."""
     base = posixpath.relpath(folder, spec.output)
     if base.startswith(".."):
         raise FedsiftError(
-            f"report {spec.output}: the tables in {folder} lie outside it; put them into the report's folder, "
-            "so that it is complete in itself."
+            f"report {spec.output}: the tables in {folder} lie outside it; put them into the report's "
+            "folder, so that it is complete in itself."
         )
     one = Overview.read(Path(folder))
     fragments = {}

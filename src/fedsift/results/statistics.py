@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from scipy.special import stdtrit  # type: ignore[import-untyped, unused-ignore]
+from scipy.special import stdtrit
 
 CONFIDENCE = 0.95
 

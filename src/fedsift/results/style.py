@@ -1,4 +1,4 @@
-"""How figures look, whatever the user's matplotlib settings are, and how they are saved with the same bytes each time."""
+"""How figures look, whatever the user's matplotlib settings, and how they are saved with equal bytes."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ class Look(NamedTuple):
     """Its place among the methods, from 0."""
 
 
-# Okabe and Ito's colours, which people with colour-blindness can tell apart, without yellow, which white swallows.
+# Okabe and Ito's colours, which colour-blind people can tell apart, without yellow, which white swallows.
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A5C00")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _DASHES: tuple[str | tuple[float, tuple[float, ...]], ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1)))
@@ -80,7 +80,7 @@ def drawing() -> Iterator[None]:
 
 
 def save(figure: Figure, stem: Path) -> None:
-    """Write ``stem``.svg and ``stem``.png (200 dots an inch) without dates or versions. Call it inside `drawing`."""
+    """Write ``stem``.svg and ``stem``.png (200 dots an inch), no dates or versions. Call it inside `drawing`."""
     FigureCanvasAgg(figure)
     for ending, metadata in (("svg", {"Date": None, "Creator": None}), ("png", {"Software": None})):
         with atomic(stem.with_name(f"{stem.name}.{ending}")) as path:

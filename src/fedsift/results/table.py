@@ -90,8 +90,7 @@ def build(results: Results, name: TableName) -> Table:
             cells = [_detection_cell(results, key, notes) for key in keys]
         else:
             cells = [
-                dict(_final_lines(results, key, metric, "best" if at == "best" else "last", notes))
-                for key in keys
+                dict(_final_lines(results, key, metric, "best" if at == "best" else "last", notes)) for key in keys
             ]
         rows.append((str(clients), cells))
     title = f"{results.spec.title}: {name.noise}, {subject}"
@@ -134,9 +133,7 @@ def _seeds(some: list[int], seeds: list[int]) -> str:
     return ("seed " if len(some) == 1 else "seeds ") + ", ".join(map(str, some))
 
 
-def _final_lines(
-    results: Results, key: Key, metric: str, at: At, notes: _Notes
-) -> Iterator[tuple[Kind, Line]]:
+def _final_lines(results: Results, key: Key, metric: str, at: At, notes: _Notes) -> Iterator[tuple[Kind, Line]]:
     group, seeds = results.group(key), results.spec.seeds
     absent = why(group, seeds)
     value, gain = results.value(key, metric, at), results.gain(key, metric, at)
@@ -177,8 +174,7 @@ def _detection_cell(results: Results, key: Key, notes: _Notes) -> Cell:
         mark = notes.mark("; ".join(filter(None, ["no samples were selected" if group.runs else "", absent])))
         return {kind: Line(DASH, mark) for kind in found}
     cell = {
-        kind: Line(_interval(ours)) if ours else Line(DASH, notes.mark("undefined"))
-        for kind, ours in found.items()
+        kind: Line(_interval(ours)) if ours else Line(DASH, notes.mark("undefined")) for kind, ours in found.items()
     }
     return cell | {Kind.SEEDS: Line(_count(max(counts), len(seeds)), notes.mark(absent))}
 

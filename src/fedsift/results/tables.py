@@ -23,26 +23,28 @@ def write_tables(
     """Write `files.table_files(spec)`; equal inputs give equal bytes.
 
     Args:
+        spec: the experiment's grid and the folder to write to.
         state: folder in which failed phases leave their reasons.
         reference: folder of the papers' printed numbers.
 
     Raises:
-        FedsiftError: the specification or the reference file is wrong. Runs that are missing, failed or broken are no
-            error: the tables say why they are not there.
+        FedsiftError: the specification or the reference file is wrong. Runs that are missing, failed or broken
+            are no error: the tables say why they are not there.
     """
+    tables, figures = table_names(spec), figure_names(spec)
     results = collect(spec, state, Reference.load(reference, spec.paper))
     folder = Path(spec.output)
     write_text(folder / "cells.csv", cells_csv(results))
     write_text(folder / "runs.csv", runs_csv(results))
     fragments = {}
-    for name in table_names(spec):
+    for name in tables:
         table = build(results, name)
         for ending, write in WRITERS.items():
             text = write(table)
             write_text(folder / f"{name.stem}.{ending}", text)
             if ending == "html":
                 fragments[name.stem] = Markup(text)
-    for figure in figure_names(spec):
+    for figure in figures:
         write_figure(results, figure, folder)
     one = overview(results)
     write_text(folder / "tables.html", render("tables.html", one=one, base="", fragments=fragments))

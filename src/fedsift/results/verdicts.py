@@ -1,6 +1,6 @@
 """Does our number agree with the paper's? For now: the means lie within the experiment's margin.
 
-An equivalence test belongs here too; it has all that it needs in the `Estimate` (every seed's value) and the margin.
+An equivalence test belongs here too: the `Estimate` (every seed's value) and the margin are all that it needs.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Comparison:
     ours: Estimate | None
     printed: Printed | None
     difference: float | None
-    """Our mean minus the paper's value (shares); known on any scale, a ground for a verdict only on the paper's."""
+    """Our mean minus the paper's value (shares); on other scales than the paper's no ground for a verdict."""
     verdict: Verdict
 
 
@@ -40,6 +40,8 @@ def compare(ours: Estimate | None, printed: Printed | None, margin: float, scale
     """Compare a mean over seeds with a printed number.
 
     Args:
+        ours: None where there is no run.
+        printed: None where the paper prints nothing that is known.
         margin: largest difference that still counts as agreement (share).
         scale: name of the scale that ours was run at.
     """

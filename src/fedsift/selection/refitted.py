@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from fedsift.section import Round, Share
 from fedsift.methods.base import Client, Evidence, Selection, Signals, Task
 from fedsift.methods.from_start import FromStart, StartOptions
+from fedsift.section import Round, Share
 from fedsift.selection.detectors import MIN_SAMPLES, Detector, Fit, thin
 from fedsift.training.streams import seed_of
 
@@ -16,10 +16,16 @@ from fedsift.training.streams import seed_of
 class DetectorOptions(StartOptions):
     """Options of every refitted detector."""
 
-    contamination: Share = Field(0.4, le=0.5, description="Share of outliers that the detector assumes (nu of the SVM).")
-    refit_every: Round = Field(5, description="The detector is fitted at t_s and then in every round r with r mod this = 0.")
+    contamination: Share = Field(
+        0.4, le=0.5, description="Share of outliers that the detector assumes (nu of the SVM)."
+    )
+    refit_every: Round = Field(
+        5, description="The detector is fitted at t_s and then in every round r with r mod this = 0."
+    )
     trains_at_start: bool = Field(
-        True, description="Whether clients train in round t_s, where the first detector is fitted; the authors' code does not."
+        True,
+        description="Whether clients train in round t_s, where the first detector is fitted; the authors' code does "
+        "not.",
     )
     fit_cap: int = Field(
         10_000, ge=MIN_SAMPLES, description="At most as many vectors are fitted, drawn at random; keeps the SVM finite."
@@ -27,7 +33,7 @@ class DetectorOptions(StartOptions):
 
 
 class RefittedDetector(FromStart):
-    """r = t_s: collect and fit; r > t_s: score all samples with the fresh model, drop the outliers, train on the rest."""
+    """r = t_s: collect and fit; r > t_s: score all samples with the fresh model, drop outliers, train on the rest."""
 
     Options = DetectorOptions
 

@@ -19,7 +19,7 @@ from fedsift.errors import FedsiftError
 from fedsift.specs import CellSpec, TableSpec
 from fedsift.terminal.plan import rows, total
 from fedsift.training.failures import STATE
-from fedsift.workflow import Plan, scale_files
+from fedsift.workflow import Plan, config_files, scale_files
 
 STEP = re.compile(r"^(\d+) of (\d+) steps")
 NOTHING = "Nothing to be done"
@@ -28,8 +28,8 @@ PLAIN_SECONDS = 30.0
 """Without a terminal (a log file, a CI run) the progress line is printed this often."""
 
 
-def run(scale: str, profile: str, arguments: Sequence[str]) -> int:
-    """Run a scale; the exit code is Snakemake's.
+def run(scale: str, profile: str, overlays: Sequence[Path], arguments: Sequence[str]) -> int:
+    """Run a scale, with ``overlays`` laid over its configuration; the exit code is Snakemake's.
 
     Raises:
         FedsiftError: the configuration cannot work, or there is no such profile.
@@ -38,7 +38,7 @@ def run(scale: str, profile: str, arguments: Sequence[str]) -> int:
     if not Path("profiles", profile, "config.yaml").exists():
         known = sorted(path.parent.name for path in Path("profiles").glob("*/config.yaml"))
         raise FedsiftError(f"no profile '{profile}' in profiles/; there are: {', '.join(known)}.")
-    files = scale_files(scale)
+    files = config_files([*scale_files(scale), *overlays])
     plan = Plan.of_files(files)
     whole = total(rows(plan))
     console.print(

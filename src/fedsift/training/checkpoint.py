@@ -1,4 +1,4 @@
-"""Checkpoints: one safetensors file with the model, the method's state and a JSON note. No pickle, whole or not at all."""
+"""Checkpoints: one safetensors file with the model, the method's state and a JSON note. No pickle; whole or not."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from fedsift.methods.base import Client, Method, Selection, Signal, Signals, Update
 from fedsift.models.dropout import seed_dropout
 from fedsift.training.objective import batch_loss, sample_errors, weigh
+from fedsift.training.sgd import Sgd
 from fedsift.training.streams import seed_of, stream
 from fedsift.training.tensors import Samples
 
@@ -78,13 +79,7 @@ class ReferenceEngine:
             return 0
         model.train()
         seed_dropout(model, seed_of(self.seed, "dropout", round_, number))
-        sgd = torch.optim.SGD(
-            model.parameters(),
-            lr=training.lr,
-            momentum=training.momentum,
-            weight_decay=training.weight_decay,
-            fused=True,
-        )
+        sgd = Sgd(model, training)
         for epoch in range(training.epochs):
             if epoch and training.reshuffle == "epoch":
                 order = self._order(round_, number, epoch)
@@ -94,16 +89,18 @@ class ReferenceEngine:
                 output = model(xb)
                 loss = batch_loss(output, xb, yb, training.objective)
                 extra = method.loss(round_, output, yb, model)
-                sgd.zero_grad()
-                (loss if extra is None else loss + extra).backward()  # type: ignore[no-untyped-call]
-                sgd.step()
+                sgd.step(loss if extra is None else loss + extra)
         return len(y)
 
-    def _order(self, round_: int, client: int, epoch: int) -> Tensor:
-        """A permutation of the client's samples, drawn as often as `reshuffle` says."""
-        rows = self.samples.rows(client)
+    def _stream(self, purpose: str, round_: int, client: int, epoch: int) -> np.random.Generator:
+        """A stream that starts anew as often as `reshuffle` says."""
         index = {"never": (client,), "round": (client, round_), "epoch": (client, round_, epoch)}
-        rng = stream(self.seed, "order", *index[self.training.reshuffle])
+        return stream(self.seed, purpose, *index[self.training.reshuffle])
+
+    def _order(self, round_: int, client: int, epoch: int) -> Tensor:
+        """A permutation of the client's samples."""
+        rows = self.samples.rows(client)
+        rng = self._stream("order", round_, client, epoch)
         return torch.from_numpy(rng.permutation(rows.stop - rows.start)).to(self.samples.y.device)
 
     def _draw(self, rows: slice, order: Tensor, round_: int, client: int, epoch: int) -> tuple[Tensor, Tensor]:
@@ -112,7 +109,7 @@ class ReferenceEngine:
         if self.training.augment == "one-of-six":
             from fedsift.training.augment import one_of_six  # torchvision takes two seconds to import
 
-            x = one_of_six(x, stream(self.seed, "augment", round_, client, epoch))
+            x = one_of_six(x, self._stream("augment", round_, client, epoch))
         return x, self.samples.y[rows][order]
 
     @torch.no_grad()

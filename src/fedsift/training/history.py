@@ -24,15 +24,15 @@ COLUMNS = (
     "detection_recall",
     "detection_auc",
 )
-"""Shares are in [0, 1]; blank where a round has no such value. `status` is ok, or diverged in the last row of a run whose
-model is no longer finite."""
+"""Shares are in [0, 1]; blank where a round has no such value. `status` is ok, or diverged in the last row of a run
+whose model is no longer finite."""
 
 Row = Mapping[str, int | float | str]
 
 
 def write_history(path: Path, rows: Iterable[Row]) -> None:
     """Write atomically; floats with all the digits that they have."""
-    with atomic(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
+    with atomic(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)

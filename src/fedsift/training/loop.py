@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fedsift.methods.base import Evidence, Method, Update
+from fedsift.methods.base import Evidence, Method, Update, floor_share
 from fedsift.training.average import Average
 from fedsift.training.engine import ReferenceEngine, load
 from fedsift.training.evaluate import detection, evaluate
@@ -57,8 +57,8 @@ class Federation:
             uploads.append(selection.upload)
             used.append(update.used)
         if chooses:
-            kept = method.keep(round_, updates) or [True] * len(updates)
-            for update, is_kept in zip(updates, kept, strict=True):
+            kept = method.keep(round_, updates)
+            for update, is_kept in zip(updates, [True] * len(updates) if kept is None else kept, strict=True):
                 average.add(update.state, update.used if is_kept else 0)
         average.into(self.state)
         row: dict[str, Any] = {
@@ -82,7 +82,7 @@ class Federation:
         spec = self.spec
         chosen = method.admit(round_, stream(spec.seed, "admit", round_))
         if chosen is None:
-            count = max(1, int(spec.sampling.share * spec.clients))
+            count = max(1, floor_share(spec.sampling.share, spec.clients))
             if spec.sampling.rule == "by-round":
                 chosen = clients_by_round(round_, spec.clients, count).tolist()
             else:

@@ -54,5 +54,5 @@ class Samples:
         return slice(self.offsets[client], self.offsets[client + 1])
 
     def images(self, x: Tensor) -> Tensor:
-        """Bytes [n, H, W, C] -> [n, C, H, W] float32 in [0, 1]; channels stay last in memory, which convolutions like."""
+        """Bytes [n, H, W, C] -> [n, C, H, W] float32 in [0, 1]; channels stay last in memory, as convolutions like."""
         return (x.to(torch.float32) / self.scale).permute(0, 3, 1, 2)

@@ -1,4 +1,4 @@
-"""Fixtures of the data tests: a mirror of real data where the checkout has one beside it."""
+"""Fixtures of all tests: a mirror of real data where the checkout has some beside it."""
 
 import subprocess
 import sys
@@ -8,14 +8,10 @@ from pathlib import Path
 import pytest
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "slow: needs the large shared data sets")
-
-
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of shared real data beside the checkout."""
-    folder = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+    folder = Path(__file__).resolve().parents[1].parent / "shared" / "data"
     if not (folder / "unpack.py").is_file():
         pytest.skip(f"real data are not at hand: {folder} does not exist")
     return folder
