@@ -17,7 +17,9 @@ def is_dry():
 
 
 try:
-    PLAN = Plan.of_files(workflow.config_settings.configfiles, dict(workflow.config_settings.config))
+    PLAN = Plan.of_files(
+        workflow.config_settings.configfiles, dict(workflow.config_settings.config)
+    )
     if workflow.is_main_process:
         PLAN.freeze()
         LOCK = None if is_dry() else hold_lock()
@@ -25,8 +27,28 @@ except FedsiftError as error:
     raise WorkflowError(str(error))
 
 RESULTS, REPORTS, DATA = PLAN.results, PLAN.reports, PLAN.config.data.folder
-# Flags that cannot change a result stand in the shell commands as globals, because a changed parameter re-runs a rule.
-DATA_FLAGS, RUN_FLAGS = PLAN.data_flags(), PLAN.run_flags()
+# How stages are carried out changes no result: an input whose clock does not count, and no parameter.
+SETTINGS = ancient(PLAN.settings_file)
+
+# Megabytes and minutes that a stage asks for at first; each retry asks for more.
+MEMORY = {
+    "fetch": 1000,
+    "read": 4000,
+    "partition": 2000,
+    "noise": 2000,
+    "train": 4000,
+    "table": 2000,
+    "report": 1000,
+}
+RUNTIME = {
+    "fetch": 120,
+    "read": 30,
+    "partition": 30,
+    "noise": 30,
+    "train": 60,
+    "table": 30,
+    "report": 10,
+}
 
 
 def get_spec(pattern):
@@ -44,17 +66,32 @@ def get_inputs(pattern):
     return lambda wildcards: PLAN.inputs(pattern.format(**wildcards))
 
 
-def get_train_runtime(wildcards, attempt):
-    """Minutes to ask of a scheduler; more on each retry."""
-    return 60 * attempt
+def get_memory(stage):
+    """Resource function: megabytes to ask of a scheduler."""
+    return lambda wildcards, attempt: MEMORY[stage] * attempt
 
 
-def get_train_memory(wildcards, attempt):
-    """Megabytes to ask of a scheduler; more on each retry."""
-    return 4000 * attempt
+def get_runtime(stage):
+    """Resource function: minutes to ask of a scheduler."""
+    return lambda wildcards, attempt: RUNTIME[stage] * attempt
+
+
+def get_table_outputs(table):
+    """The files of an experiment, the ones that readers and other tools look for by name."""
+    files = table_files(PLAN.grid.tables[table])
+    named = {
+        name: file
+        for file in files
+        for name in ["cells", "runs"]
+        if file == f"{table}/{name}.csv"
+    }
+    return {**named, "others": [file for file in files if file not in named.values()]}
 
 
 def report_what_is_there():
     """After a failure: tables that say why cells are missing, and the report."""
     if workflow.is_main_process:
-        subprocess.run(["fedsift", "report", "--partial", PLAN.spec_file(PLAN.reports)], check=False)
+        subprocess.run(
+            ["fedsift", "report", "--partial", PLAN.spec_file(PLAN.reports)],
+            check=False,
+        )

@@ -4,29 +4,41 @@ localrules:
 
 
 rule fetch:
+    input:
+        settings=SETTINGS,
     output:
         manifest=f"{DATA}/raw/{{dataset}}/fetched.json",
     log:
         "logs/fetch/{dataset}.log",
+    benchmark:
+        "logs/fetch/{dataset}.tsv"
+    conda:
+        "../envs/fedsift.yaml"
+    resources:
+        mem_mb=get_memory("fetch"),
+        runtime=get_runtime("fetch"),
     params:
         entry=lambda wildcards: PLAN.catalog_stamp(wildcards.dataset),
     shell:
-        "fedsift fetch {wildcards.dataset} {DATA_FLAGS} > {log} 2>&1"
+        "fedsift fetch {wildcards.dataset} --settings {input.settings:q} > {log:q} 2>&1"
 
 
 rule read:
     input:
         manifest=rules.fetch.output.manifest,
+        settings=SETTINGS,
     output:
         arrays=f"{DATA}/arrays/{{dataset}}.safetensors",
     log:
         "logs/read/{dataset}.log",
     benchmark:
         "logs/read/{dataset}.tsv"
+    conda:
+        "../envs/fedsift.yaml"
+    resources:
+        mem_mb=get_memory("read"),
+        runtime=get_runtime("read"),
     params:
         stamp=lambda wildcards: PLAN.reading_stamp(wildcards.dataset),
-    resources:
-        mem_mb=4000,
-        runtime=30,
     shell:
-        "fedsift read {wildcards.dataset} {DATA_FLAGS} > {log} 2>&1"
+        "fedsift read {wildcards.dataset} --settings {input.settings:q} > {log:q} 2>&1"

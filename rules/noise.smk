@@ -15,10 +15,12 @@ rule noise:
         "logs/noise/{experiment}/{noise}/{split}.tsv"
     wildcard_constraints:
         split=r"[^/.]+",
+    conda:
+        "../envs/fedsift.yaml"
+    resources:
+        mem_mb=get_memory("noise"),
+        runtime=get_runtime("noise"),
     params:
         stamp=get_stamp(NOISE),
-    resources:
-        mem_mb=2000,
-        runtime=30,
     shell:
-        "fedsift noise {input.spec} > {log} 2>&1"
+        "fedsift noise {input.spec:q} > {log:q} 2>&1"

@@ -12,10 +12,12 @@ rule partition:
         "logs/partition/{experiment}/{split}.log",
     benchmark:
         "logs/partition/{experiment}/{split}.tsv"
+    conda:
+        "../envs/fedsift.yaml"
+    resources:
+        mem_mb=get_memory("partition"),
+        runtime=get_runtime("partition"),
     params:
         stamp=get_stamp(PARTITION),
-    resources:
-        mem_mb=2000,
-        runtime=30,
     shell:
-        "fedsift partition {input.spec} > {log} 2>&1"
+        "fedsift partition {input.spec:q} > {log:q} 2>&1"

@@ -4,13 +4,21 @@ rule report:
         **PLAN.inputs(REPORTS),
         spec=ancient(PLAN.spec_file(REPORTS)),
     output:
-        report(report_files(PLAN.grid.report), caption="../reports/captions/report.rst", category="Report"),
+        page=report(
+            report_files(PLAN.grid.report),
+            caption="../reports/captions/report.rst",
+            category="Report",
+        ),
     log:
         "logs/report/report.log",
+    benchmark:
+        "logs/report/report.tsv"
+    conda:
+        "../envs/fedsift.yaml"
+    resources:
+        mem_mb=get_memory("report"),
+        runtime=get_runtime("report"),
     params:
         stamp=PLAN.stamp(REPORTS),
-    resources:
-        mem_mb=2000,
-        runtime=30,
     shell:
-        "fedsift report {input.spec} > {log} 2>&1"
+        "fedsift report {input.spec:q} > {log:q} 2>&1"

@@ -9,15 +9,17 @@ for EXPERIMENT in PLAN.config.experiments:
             **PLAN.inputs(TABLE),
             spec=ancient(PLAN.spec_file(TABLE)),
         output:
-            table_files(PLAN.grid.tables[TABLE]),
+            **get_table_outputs(TABLE),
         log:
             f"logs/table/{EXPERIMENT}.log",
         benchmark:
             f"logs/table/{EXPERIMENT}.tsv"
+        conda:
+            "../envs/fedsift.yaml"
+        resources:
+            mem_mb=get_memory("table"),
+            runtime=get_runtime("table"),
         params:
             stamp=PLAN.stamp(TABLE),
-        resources:
-            mem_mb=2000,
-            runtime=30,
         shell:
-            "fedsift table {input.spec} > {log} 2>&1"
+            "fedsift table {input.spec:q} > {log:q} 2>&1"

@@ -6,6 +6,7 @@ rule train:
     input:
         unpack(get_inputs(PHASE)),
         spec=get_spec(PHASE),
+        settings=SETTINGS,
     output:
         checkpoint=f"{PHASE}/checkpoint.safetensors",
         history=f"{PHASE}/history.csv",
@@ -13,11 +14,13 @@ rule train:
         "logs/train/{phase}.log",
     benchmark:
         "logs/train/{phase}.tsv"
-    params:
-        stamp=get_stamp(PHASE),
+    conda:
+        "../envs/fedsift.yaml"
     threads: 1
     resources:
-        mem_mb=get_train_memory,
-        runtime=get_train_runtime,
+        mem_mb=get_memory("train"),
+        runtime=get_runtime("train"),
+    params:
+        stamp=get_stamp(PHASE),
     shell:
-        "fedsift train {input.spec} {RUN_FLAGS} --log {log} > {log} 2>&1"
+        "fedsift train {input.spec:q} --settings {input.settings:q} --log {log:q} > {log:q} 2>&1"

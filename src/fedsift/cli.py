@@ -14,7 +14,7 @@ import typer
 from fedsift.errors import FedsiftError
 
 if TYPE_CHECKING:
-    from fedsift.config.model import Config
+    from fedsift.config.model import Config, Data
     from fedsift.data.catalog import DataSet
 
 app = typer.Typer(
@@ -29,8 +29,9 @@ RUN, STAGE, DOCS = "Whole runs", "Stages (the rules of the workflow call these)"
 Scale = Annotated[str, typer.Option(help="Scale: quick, or the name of a file in config/.")]
 Overlays = Annotated[list[Path] | None, typer.Option("--config", help="File laid over the scale; may be repeated.")]
 SpecFile = Annotated[Path, typer.Argument(help="Specification, as `fedsift plan --write` makes them.")]
-Folder = Annotated[Path, typer.Option(help="Folder of the data.")]
-Own = Annotated[list[str] | None, typer.Option(help="NAME=FOLDER of a set of your own.")]
+SettingsFile = Annotated[
+    Path | None, typer.Option("--settings", help="Frozen settings, as `fedsift plan --write` makes them.")
+]
 
 
 def main() -> None:
@@ -69,7 +70,7 @@ def plan(
     overlays: Overlays = None,
     phases: Annotated[bool, typer.Option("--phases", help="List every phase.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
-    write: Annotated[bool, typer.Option("--write", help="Write the specification files for running stages by hand.")] = False,
+    write: Annotated[bool, typer.Option("--write", help="Write the specification files of the stages.")] = False,
 ) -> None:
     """What a run consists of: cells, phases, rounds that sharing saves, disk."""
     from fedsift.terminal.plan import show
@@ -83,36 +84,35 @@ def plan(
 
 @app.command(rich_help_panel=STAGE)
 def fetch(
-    dataset: Annotated[str, typer.Argument(help="Data set, from the catalog or --own.")],
-    folder: Folder = Path("data"),
-    mirror: Annotated[list[str] | None, typer.Option(help="Folder or address tried first; may be repeated.")] = None,
-    own: Own = None,
-    accept: Annotated[list[str] | None, typer.Option(help="Set to accept although unverified; may be repeated.")] = None,
-    accept_unverified: Annotated[bool, typer.Option("--accept-unverified", help="Accept this set as it is.")] = False,
+    dataset: Annotated[str, typer.Argument(help="Data set, from the catalog or data.own.")],
+    settings: SettingsFile = None,
+    overlays: Overlays = None,
+    accept_unverified: Annotated[
+        bool, typer.Option("--accept-unverified", help="Accept the set although nobody could verify its sha256.")
+    ] = False,
 ) -> None:
     """Download a data set's files, checked against the catalog's sha256."""
     from fedsift.data.fetch import fetch as fetch_files
     from fedsift.data.manifest import write_manifest
 
-    known = _dataset(dataset, own)
-    accepted = accept_unverified or dataset in (accept or [])
-    files = fetch_files(known, folder, mirror or [], accepted, print)
-    write_manifest(known, folder, files)
+    data = _data(settings, overlays)
+    known, folder = _dataset(dataset, data), Path(data.folder)
+    accepted = accept_unverified or dataset in data.accept_unverified
+    write_manifest(known, folder, fetch_files(known, folder, data.mirrors, accepted, print))
 
 
 @app.command(rich_help_panel=STAGE)
 def read(
-    dataset: Annotated[str, typer.Argument(help="Data set, from the catalog or --own.")],
-    folder: Folder = Path("data"),
-    own: Own = None,
-    mirror: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
-    accept: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
+    dataset: Annotated[str, typer.Argument(help="Data set, from the catalog or data.own.")],
+    settings: SettingsFile = None,
+    overlays: Overlays = None,
 ) -> None:
     """Turn a data set's files into arrays."""
     from fedsift.data.packed import write_arrays
     from fedsift.data.read import read as read_arrays
 
-    known = _dataset(dataset, own)
+    data = _data(settings, overlays)
+    known, folder = _dataset(dataset, data), Path(data.folder)
     write_arrays(read_arrays(known, folder), known, folder / "arrays" / f"{dataset}.safetensors")
 
 
@@ -137,20 +137,19 @@ def noise(spec: SpecFile) -> None:
 @app.command(rich_help_panel=STAGE)
 def train(
     spec: SpecFile,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    seconds: Annotated[float, typer.Option(help="Save the resume point at least this often.")] = 60.0,
-    rounds: Annotated[int, typer.Option(help="... and at least every so many rounds.")] = 10,
+    settings: SettingsFile = None,
     log: Annotated[str, typer.Option(help="Where this output goes, for the failure note.")] = "",
 ) -> None:
     """Train one phase, continuing where an interrupted run left off."""
     from fedsift.provenance.code import code_of
-    from fedsift.specs import TrainSpec
+    from fedsift.specs import Settings, TrainSpec
     from fedsift.training import failures
     from fedsift.training.run import train as train_phase
 
     phase = TrainSpec.read(spec)
+    how = Settings.read(settings) if settings else Settings()
     with failures.noted(phase.phase, log):
-        train_phase(phase, code_of(phase), device, seconds, rounds)
+        train_phase(phase, code_of(phase), how.device, how.checkpoint_seconds, how.checkpoint_rounds)
 
 
 @app.command(rich_help_panel=STAGE)
@@ -201,8 +200,15 @@ def config(
         print(loaded.model_dump_json(indent=2))
 
 
-def _dataset(name: str, own: list[str] | None) -> "DataSet":
+def _data(settings: Path | None, overlays: list[Path] | None) -> "Data":
+    from fedsift.config import load
+    from fedsift.specs import Settings
+    from fedsift.workflow import config_files
+
+    return Settings.read(settings).data if settings else load(config_files(overlays or [])).data
+
+
+def _dataset(name: str, data: "Data") -> "DataSet":
     from fedsift.data.catalog import get, own_set
 
-    folders = dict(pair.split("=", 1) for pair in own or [] if "=" in pair)
-    return own_set(name, folders[name]) if name in folders else get(name)
+    return own_set(name, data.own[name].npz) if name in data.own else get(name)

@@ -10,3 +10,7 @@ class FedsiftError(Exception):
 
 class ConfigError(FedsiftError):
     """The configuration asks for something unknown or impossible."""
+
+
+class DataFileError(FedsiftError):
+    """A data file does not hold what it should."""

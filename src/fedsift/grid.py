@@ -7,12 +7,14 @@ once, whoever needs it.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from fedsift.config.model import Config, Experiment, NoNoise, OpenSetNoise
 from fedsift.methods import registry
+from fedsift.methods.base import Step
 from fedsift.specs import CellSpec, MethodSpec, NoiseSpec, PartitionSpec, ReportSpec, TableSpec, TrainSpec
 
 
@@ -65,7 +67,8 @@ def expand(config: Config) -> Grid:
 
 def _add_experiment(grid: Grid, config: Config, name: str, experiment: Experiment) -> None:
     root = f"{config.results}/{config.scale}/{name}"
-    trie = share({label: segments(config, label, experiment.rounds) for label in experiment.methods})
+    known = variants(config)
+    trie = share({label: segments(config, known, label, experiment.rounds) for label in experiment.methods})
     grid.datasets.add(experiment.dataset)
     cells = []
     for noise_name, noise in experiment.noises.items():
@@ -106,9 +109,7 @@ def arrays_path(config: Config, dataset: str) -> str:
     return f"{config.data.folder}/arrays/{dataset}.safetensors"
 
 
-def _partition(
-    grid: Grid, config: Config, root: str, experiment: Experiment, clients: int, seed: int
-) -> PartitionSpec:
+def _partition(grid: Grid, config: Config, root: str, experiment: Experiment, clients: int, seed: int) -> PartitionSpec:
     own = experiment.partition.seed == "run"
     output = f"{root}/partitions/K{clients}{f'-seed{seed}' if own else ''}.parquet"
     if output not in grid.partitions:
@@ -183,7 +184,16 @@ def _add_phases(
         _add_phases(grid, experiment, phase.children, noise, path, path, seed, paths)
 
 
-def segments(config: Config, label: str, rounds: int) -> list[Segment]:
+def variants(config: Config) -> dict[str, MethodSpec]:
+    """The methods in the section `methods`, by name and options; the first label of each."""
+    found: dict[str, MethodSpec] = {}
+    for label in sorted(config.methods):
+        method = resolve(config, label)
+        found.setdefault(_key(method), method)
+    return found
+
+
+def segments(config: Config, known: dict[str, MethodSpec], label: str, rounds: int) -> list[Segment]:
     """The lineage of the method with this label, ending with itself at the last round.
 
     Raises:
@@ -192,8 +202,8 @@ def segments(config: Config, label: str, rounds: int) -> list[Segment]:
     method = resolve(config, label)
     cls = registry.load(registry.find(method.name, config.method_folders))
     steps = cls.lineage(cls.Options.model_validate(method.options), rounds)
-    own = [Segment(_ancestor(config, step.method, dict(step.options)), step.until) for step in steps]
-    return [*own, Segment(method, rounds)]
+    lineage = [*steps, Step(method.name, method.options, rounds)]
+    return [Segment(_labelled(config, known, step.method, dict(step.options)), step.until) for step in lineage]
 
 
 def resolve(config: Config, label: str) -> MethodSpec:
@@ -202,16 +212,22 @@ def resolve(config: Config, label: str) -> MethodSpec:
     return _method_spec(label, options.pop("is", label), options, tuple(config.method_folders))
 
 
-def _ancestor(config: Config, name: str, options: dict[str, Any]) -> MethodSpec:
-    """A lineage's earlier method, under the label that the configuration has for it, so that both share their phases."""
+def _labelled(config: Config, known: dict[str, MethodSpec], name: str, options: dict[str, Any]) -> MethodSpec:
+    """A method with these options, under the one label that stands for it in every lineage.
+
+    That is its own name if these are the options that the name has in the configuration, else the first
+    variant that has them, else the name and a part of the options' digest, so that no two methods ever share a folder.
+    """
     wanted = _method_spec(name, name, options, tuple(config.method_folders))
-    for label in (name, *sorted(config.methods)):
-        known = resolve(config, label)
-        if (known.name, known.options) == (wanted.name, wanted.options):
-            return known
-    if name in config.methods:
-        raise AssertionError(f"the options of '{name}' and of a method that builds on it must be told apart")
-    return wanted
+    if resolve(config, name) == wanted:
+        return wanted
+    digest = hashlib.sha256(_key(wanted).encode()).hexdigest()
+    return known.get(_key(wanted), wanted.model_copy(update={"label": f"{name}.{digest[:8]}"}))
+
+
+def _key(method: MethodSpec) -> str:
+    """What makes two methods the same: everything but the label."""
+    return method.model_dump_json(exclude={"label"})
 
 
 def _method_spec(label: str, name: str, options: dict[str, Any], folders: tuple[str, ...]) -> MethodSpec:
@@ -223,21 +239,25 @@ def _method_spec(label: str, name: str, options: dict[str, Any], folders: tuple[
 
 
 def share(lineages: dict[str, list[Segment]]) -> list[Phase]:
-    """The trie of ``lineages`` (label -> segments): phases are cut only where labels part."""
-    return _share(lineages, 0)
+    """The trie of ``lineages`` (label -> segments): phases are cut only where labels part or the method changes."""
+    return _share({label: _joined(lineage) for label, lineage in lineages.items()}, 0)
+
+
+def _joined(lineage: list[Segment]) -> list[Segment]:
+    """The same, without cuts between stretches of one method."""
+    pairs = zip(lineage, [*lineage[1:], None], strict=True)
+    return [segment for segment, after in pairs if after is None or segment.method != after.method]
 
 
 def _share(lineages: dict[str, list[Segment]], start: int) -> list[Phase]:
     groups: dict[str, list[str]] = {}
     for label, lineage in lineages.items():
         if lineage:
-            groups.setdefault(lineage[0].method.model_dump_json(exclude={"label"}), []).append(label)
+            groups.setdefault(_key(lineage[0].method), []).append(label)
     phases = []
     for labels in groups.values():
         stop = min(lineages[label][0].stop for label in labels)
-        rest = {
-            label: lineages[label][1:] if lineages[label][0].stop == stop else lineages[label] for label in labels
-        }
+        rest = {label: lineages[label][1:] if lineages[label][0].stop == stop else lineages[label] for label in labels}
         method = lineages[labels[0]][0].method
         phases.append(Phase(method, start, stop, labels, _share(rest, stop)))
     return phases

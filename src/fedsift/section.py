@@ -4,12 +4,13 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9+.-]*$")]
+NAME = r"^[a-z0-9][a-z0-9+.-]*$"
+Slug = Annotated[str, StringConstraints(pattern=NAME)]
 Share = Annotated[float, Field(gt=0, le=1)]
 Round = Annotated[int, Field(ge=1)]
 
 
 class Section(BaseModel):
-    """A part of the configuration: unknown keys are errors, values never change after loading, no number is infinite."""
+    """A part of the configuration: unknown keys are errors, values never change, numbers are finite."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)

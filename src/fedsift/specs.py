@@ -10,8 +10,9 @@ from typing import Any, Self
 
 from pydantic import ValidationError
 
-from fedsift.config.model import AnyNoise, AnyPartition, Evaluation, Sampling, Section, Training
+from fedsift.config.model import AnyNoise, AnyPartition, Data, Evaluation, Sampling, Training
 from fedsift.errors import FedsiftError
+from fedsift.section import Section
 
 
 class Spec(Section):
@@ -33,13 +34,24 @@ class Spec(Section):
             FedsiftError: the file is missing or is not such a specification.
         """
         try:
-            return cls.model_validate_json(Path(path).read_text(encoding="utf-8"))
+            return cls.model_validate_json(Path(path).read_bytes())
         except FileNotFoundError:
             raise FedsiftError(f"{path}: no such specification; `fedsift plan --write` makes them.") from None
+        except OSError as error:
+            raise FedsiftError(f"{path}: {error.strerror}.") from None
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"]) or "the file"
             raise FedsiftError(f"{path}: not a {cls.__name__}: {where}: {first['msg']}.") from None
+
+
+class Settings(Spec):
+    """How stages are carried out. Nothing in it changes a result, so a changed value re-runs nothing."""
+
+    data: Data = Data()
+    device: str = "auto"
+    checkpoint_seconds: float = 60.0
+    checkpoint_rounds: int = 10
 
 
 class PartitionSpec(Spec):

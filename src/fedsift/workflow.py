@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -17,7 +16,7 @@ from fedsift.files import write_text_if_changed
 from fedsift.grid import expand
 from fedsift.provenance.code import code_of, code_of_reading
 from fedsift.results.files import table_files
-from fedsift.specs import ReportSpec, Spec, TableSpec, TrainSpec
+from fedsift.specs import ReportSpec, Settings, Spec, TableSpec, TrainSpec
 
 SPECS = Path(".fedsift/specs")
 LOCK = Path(".fedsift/workflow.lock")
@@ -86,7 +85,23 @@ class Plan:
     def freeze(self) -> None:
         """Write the specification files, so that a configuration edited during a run cannot reach jobs under way."""
         for made, spec in self.specs.items():
-            write_text_if_changed(self.spec_file(made), spec.text())
+            write_text_if_changed(self.spec_file(made), spec.text(), durable=False)
+        write_text_if_changed(self.settings_file, self.settings().text(), durable=False)
+
+    @property
+    def settings_file(self) -> str:
+        """Where the settings of all stages lie."""
+        return str(SPECS / f"{self.config.scale}.settings.json")
+
+    def settings(self) -> Settings:
+        """How stages are carried out."""
+        config = self.config
+        return Settings(
+            data=config.data,
+            device=config.device,
+            checkpoint_seconds=config.checkpoint_seconds,
+            checkpoint_rounds=config.checkpoint_rounds,
+        )
 
     def spec_file(self, made: str) -> str:
         """Where the specification of what makes ``made`` lies."""
@@ -132,26 +147,6 @@ class Plan:
             self._codes[("read",)] = code_of_reading()
         return f"{self.catalog_stamp(dataset)}-{self._codes[('read',)][:16]}"
 
-    def data_flags(self) -> str:
-        """Where `fetch` and `read` find data sets, as flags of the command line; the bytes are pinned by the catalog."""
-        data = self.config.data
-        flags = ["--folder", data.folder]
-        for mirror in data.mirrors:
-            flags += ["--mirror", mirror]
-        for name in data.accept_unverified:
-            flags += ["--accept", name]
-        for name, own in data.own.items():
-            flags += ["--own", f"{name}={own.npz}"]
-        return shlex.join(flags)
-
-    def run_flags(self) -> str:
-        """How phases are run, as flags of the command line; nothing here changes a result."""
-        config = self.config
-        return shlex.join(
-            ["--device", config.device, "--seconds", str(config.checkpoint_seconds)]
-            + ["--rounds", str(config.checkpoint_rounds)]
-        )
-
 
 def hold_lock() -> IO[str]:
     """Keep a second controller out of this folder for the life of the process.
@@ -163,7 +158,7 @@ def hold_lock() -> IO[str]:
         FedsiftError: another controller is at work.
     """
     LOCK.parent.mkdir(exist_ok=True)
-    lock = open(LOCK, "a+", encoding="utf-8")  # noqa: SIM115  # held open until the process ends
+    lock = LOCK.open("a+", encoding="utf-8")  # held open until the process ends
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

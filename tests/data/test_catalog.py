@@ -36,9 +36,7 @@ def test_all_sets_are_described() -> None:
 
 @pytest.mark.parametrize("name", [n for n in SETS if n not in ("digits", "mnist5k", "photos", "imagenet32")])
 def test_official_address_stands_first(name: str) -> None:
-    official = {"mnist": "yann.lecun.com", "cifar10": "cs.toronto.edu", "svhn": "stanford.edu"}.get(
-        name, "nist.gov"
-    )
+    official = {"mnist": "yann.lecun.com", "cifar10": "cs.toronto.edu", "svhn": "stanford.edu"}.get(name, "nist.gov")
     dataset = catalog.get(name)
     assert all(official in item.urls[0] for item in [*dataset.archives, *dataset.files] if item.urls)
     assert all(file.urls or dataset.archive_of(file) for file in dataset.files)
@@ -47,9 +45,7 @@ def test_official_address_stands_first(name: str) -> None:
 def test_import_is_cheap() -> None:
     code = "import sys; from fedsift.data import catalog; catalog.load(); print([m for m in sys.modules])"
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
-    assert not [
-        name for name in ("'numpy'", "'torch'", "'pandas'", "'requests'", "'scipy'") if name in loaded
-    ]
+    assert not [name for name in ("'numpy'", "'torch'", "'pandas'", "'requests'", "'scipy'") if name in loaded]
 
 
 def test_models_are_closed() -> None:
@@ -102,9 +98,7 @@ def test_own_set_is_described_fetched_and_read(tmp_path: Path) -> None:
         ({"y": np.array([{}] * 6, dtype=object)}, "whole numbers"),
     ],
 )
-def test_bad_own_set_is_refused_in_one_sentence(
-    tmp_path: Path, change: dict[str, np.ndarray], message: str
-) -> None:
+def test_bad_own_set_is_refused_in_one_sentence(tmp_path: Path, change: dict[str, np.ndarray], message: str) -> None:
     save_own(tmp_path / "own", **change)
     with pytest.raises(FedsiftError, match=message) as caught:
         catalog.own_set("mine", tmp_path / "own")

@@ -39,9 +39,7 @@ def images(n: int, shape: tuple[int, int, int], highest: int, seed: int) -> np.n
     return np.random.default_rng(seed).integers(0, highest + 1, (n, *shape), dtype=np.uint8)
 
 
-def dataset(
-    n: int, n_test: int, shape: tuple[int, int, int] = (4, 4, 1), highest: int = 16, seed: int = 0
-) -> Arrays:
+def dataset(n: int, n_test: int, shape: tuple[int, int, int] = (4, 4, 1), highest: int = 16, seed: int = 0) -> Arrays:
     y = np.random.default_rng(seed + 1).permutation(np.arange(n + n_test) % 3).astype(np.int32)
     x = images(n + n_test, shape, highest, seed)
     return Arrays(x[:n], y[:n], x[n:], y[n:], 3, highest)
@@ -50,9 +48,7 @@ def dataset(
 FOREIGN = dataset(200, 0, (8, 8, 3), 255, 9)
 
 
-def tables(
-    arrays: Arrays, kind: str, clients: int, scheme: str = "iid", seed: int = 1
-) -> tuple[Any, Any, Any]:
+def tables(arrays: Arrays, kind: str, clients: int, scheme: str = "iid", seed: int = 1) -> tuple[Any, Any, Any]:
     spec = (
         IidPartition(scheme="iid")
         if scheme == "iid"
@@ -109,9 +105,7 @@ def test_types_and_ranges() -> None:
     arrays = dataset(60, 9)
     federation, truth = made(arrays, *tables(arrays, "open", 4), 4)
     assert (federation.x.dtype, federation.x_test.dtype) == (np.uint8, np.uint8)
-    assert {a.dtype for a in (federation.y, federation.offsets, federation.y_test, truth.y)} == {
-        np.dtype(np.int64)
-    }
+    assert {a.dtype for a in (federation.y, federation.offsets, federation.y_test, truth.y)} == {np.dtype(np.int64)}
     assert (federation.sample.dtype, truth.noisy.dtype) == (np.int32, np.bool_)
     assert federation.max_value == 16 >= federation.x.max()
     assert truth.noisy.sum() == 24

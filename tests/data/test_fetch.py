@@ -24,9 +24,7 @@ from fedsift.data.fetch import FetchError, fetch
 from fedsift.data.read import DataFileError, read
 
 BODY = hashlib.shake_128(b"body").digest(200_000)
-LIMITS = Limits(
-    connect=0.4, stall=0.5, window=0.2, slowest=100_000, attempts=3, pause=0.01, report_every=0.05
-)
+LIMITS = Limits(connect=0.4, stall=0.5, window=0.2, slowest=100_000, attempts=3, pause=0.01, report_every=0.05)
 
 Handler = Callable[[BaseHTTPRequestHandler], None]
 
@@ -85,11 +83,7 @@ def ranged(web: BaseHTTPRequestHandler) -> None:
 
 def pinned(body: bytes = BODY, verified: bool = True, **change: Any) -> DataSet:
     file = {"name": "a.bin", "role": "all", "size": len(body), "sha256": hashlib.sha256(body).hexdigest()}
-    file |= {
-        key: change.pop(key)
-        for key in ("urls", "archive", "member", "sha256", "size", "md5")
-        if key in change
-    }
+    file |= {key: change.pop(key) for key in ("urls", "archive", "member", "sha256", "size", "md5") if key in change}
     entry = catalog.get("digits").model_dump() | {"name": "tiny", "verified": verified, "files": [file]}
     return DataSet.model_validate(entry | change)
 
@@ -101,9 +95,7 @@ class Run:
         self.folder, self.lines = folder, list[str]()
         self.home = folder / "raw" / "tiny"
 
-    def __call__(
-        self, dataset: DataSet, *mirrors: str, accept: bool = False, limits: Limits = LIMITS
-    ) -> list[Path]:
+    def __call__(self, dataset: DataSet, *mirrors: str, accept: bool = False, limits: Limits = LIMITS) -> list[Path]:
         return fetch(dataset, self.folder, list(mirrors), accept, self.lines.append, limits)
 
     def noticed(self, text: str) -> bool:
@@ -125,9 +117,7 @@ def bad_then_good(run: Run, bad: str, serve: Callable[[Handler], str]) -> None:
     assert run.left() == ["a.bin"]
 
 
-def test_a_folder_and_an_address_are_mirrors(
-    run: Run, serve: Callable[[Handler], str], tmp_path: Path
-) -> None:
+def test_a_folder_and_an_address_are_mirrors(run: Run, serve: Callable[[Handler], str], tmp_path: Path) -> None:
     paths = []
 
     def note(web: BaseHTTPRequestHandler) -> None:
@@ -339,9 +329,7 @@ def test_dead_mirror_is_tried_and_noticed_once(run: Run, serve: Callable[[Handle
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]
     entry = pinned().model_dump()
-    two = DataSet.model_validate(
-        entry | {"files": [entry["files"][0], entry["files"][0] | {"name": "b.bin"}]}
-    )
+    two = DataSet.model_validate(entry | {"files": [entry["files"][0], entry["files"][0] | {"name": "b.bin"}]})
     run(two, f"http://127.0.0.1:{port}", serve(good))
     assert run.left() == ["a.bin", "b.bin"] and sum("it is dead" in line for line in run.lines) == 1
 
@@ -511,9 +499,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("case", HOSTILE)
-def test_hostile_archive_is_refused(
-    run: Run, serve: Callable[[Handler], str], case: str, tmp_path: Path
-) -> None:
+def test_hostile_archive_is_refused(run: Run, serve: Callable[[Handler], str], case: str, tmp_path: Path) -> None:
     archive, reason = HOSTILE[case]
     name = "x.zip" if case.startswith("zip") else "x.tar.gz"
     with pytest.raises(FetchError, match=reason):

@@ -31,9 +31,7 @@ def twin(image: np.ndarray, height: int, width: int) -> np.ndarray:
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 6), st.integers(1, 6), st.integers(0, 2**32 - 1))
 def test_area_mean_equals_the_exact_one(h: int, w: int, height: int, width: int, seed: int) -> None:
     image = np.random.default_rng(seed).integers(0, 256, (1, h, w, 1), np.uint8)
-    assert np.array_equal(
-        fit(image, (height, width, 1), 255, 255)[0, ..., 0], twin(image[0, ..., 0], height, width)
-    )
+    assert np.array_equal(fit(image, (height, width, 1), 255, 255)[0, ..., 0], twin(image[0, ..., 0], height, width))
 
 
 def test_whole_ratio_is_a_box_mean() -> None:

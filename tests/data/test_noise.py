@@ -111,9 +111,7 @@ def test_user_first_takes_the_front_of_every_user_before_merging() -> None:
     part, labels = users()
     table, _ = noise(opened(scope="user-first"), part, labels, 10, 50, 10, FOREIGN)
     train = part[part["part"] == "train"]
-    expected = [
-        own["sample"].to_numpy()[: round(0.4 * len(own))] for _, own in train.groupby("user", sort=True)
-    ]
+    expected = [own["sample"].to_numpy()[: round(0.4 * len(own))] for _, own in train.groupby("user", sort=True)]
     by_image = table.sort_values("foreign")
     assert by_image["sample"].tolist() == np.concatenate(expected).tolist()
     assert by_image["foreign"].tolist() == list(range(len(table)))
@@ -122,9 +120,7 @@ def test_user_first_takes_the_front_of_every_user_before_merging() -> None:
 def test_noise_of_users_does_not_depend_on_how_they_are_merged() -> None:
     for scope in ("user-first", "user-random", "first", "random"):
         merged, apart = (
-            noise(opened(scope=scope), *users(clients=clients), 10, clients, 10, FOREIGN)[0].drop(
-                columns="client"
-            )
+            noise(opened(scope=scope), *users(clients=clients), 10, clients, 10, FOREIGN)[0].drop(columns="client")
             for clients in (50, 500)
         )
         pd.testing.assert_frame_equal(merged, apart)
@@ -265,9 +261,7 @@ def test_order_of_the_rows_and_a_higher_rate_change_nothing_for_the_rest(
         assert kept.tolist() == table["label"].tolist()
 
 
-@pytest.mark.parametrize(
-    "kind", [closed(rate=0.6, scope="user-first"), bad(mislabelled=1.0, mislabel_rate=0.6)]
-)
+@pytest.mark.parametrize("kind", [closed(rate=0.6, scope="user-first"), bad(mislabelled=1.0, mislabel_rate=0.6)])
 def test_clients_with_one_sample(kind: AnyNoise) -> None:
     y = np.arange(12) % 3
     part = partition(IidPartition(scheme="iid"), y, y[:0], 12, 0)
@@ -332,9 +326,7 @@ def test_one_class_another_partition_and_a_missing_source_are_refused() -> None:
 def test_stage_writes_the_same_bytes_twice(tmp_path: Path) -> None:
     y, y_test = (np.arange(30) % 3).astype(np.int32), (np.arange(6) % 3).astype(np.int32)
     for name in ("set", "other"):
-        facts = SimpleNamespace(
-            name=name, max_value=255, classes=3, class_names=["a", "b", "c"], shape=(2, 2, 1)
-        )
+        facts = SimpleNamespace(name=name, max_value=255, classes=3, class_names=["a", "b", "c"], shape=(2, 2, 1))
         images = np.zeros((36, 2, 2, 1), np.uint8)
         write_arrays(Arrays(images[:30], y, images[30:], y_test, 3, 255), facts, tmp_path / name)  # type: ignore[arg-type]
     part = partition(IidPartition(scheme="iid"), y, y_test, 3, 0)

@@ -36,9 +36,7 @@ DIGITS = [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
 
 def mnist() -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(1)
-    return rng.permutation(np.repeat(np.arange(10), MNIST_TRAIN)), rng.permutation(
-        np.repeat(np.arange(10), MNIST_TEST)
-    )
+    return rng.permutation(np.repeat(np.arange(10), MNIST_TRAIN)), rng.permutation(np.repeat(np.arange(10), MNIST_TEST))
 
 
 def sizes(table: pd.DataFrame, by: str = "client", part: str = "train") -> np.ndarray:
@@ -57,9 +55,7 @@ def sizes(table: pd.DataFrame, by: str = "client", part: str = "train") -> np.nd
         (50, [1023, 879, 954, 393, 860], 355.2, 236, 2077),
     ],
 )
-def test_dirichlet_has_the_papers_sizes(
-    clients: int, first: list[int], spread: float, least: int, most: int
-) -> None:
+def test_dirichlet_has_the_papers_sizes(clients: int, first: list[int], spread: float, least: int, most: int) -> None:
     got = sizes(partition(DirichletPartition(scheme="dirichlet"), CIFAR10, CIFAR10_TEST, clients, 10))
     assert got[:5].tolist() == first
     assert got.std() == pytest.approx(spread, abs=0.05)
@@ -75,9 +71,7 @@ def slow_dirichlet(labels: np.ndarray, clients: int, alpha: float, least: int, s
             mine = [i for i in range(len(labels)) if labels[i] == label]
             rng.shuffle(mine)
             p = rng.dirichlet([alpha] * clients)
-            p = np.array(
-                [0.0 if len(own) >= len(labels) / clients else pj for own, pj in zip(held, p, strict=True)]
-            )
+            p = np.array([0.0 if len(own) >= len(labels) / clients else pj for own, pj in zip(held, p, strict=True)])
             p = p / p.sum()
             edges = [0, *(int(edge) for edge in (np.cumsum(p) * len(mine))[:-1]), len(mine)]
             for j, own in enumerate(held):
@@ -185,9 +179,7 @@ def test_power_law_agrees_with_its_slow_twin_before_the_shuffle() -> None:
     users, first = 20, 3
     got = power_law(labels, users, 2, first, 2.0, np.random.default_rng(7))
     weights = np.random.default_rng(7).lognormal(0.0, 2.0, (users, 2))
-    owners = [
-        [(u, j) for u in range(users) for j in range(2) if (u + j) % 10 == label] for label in range(10)
-    ]
+    owners = [[(u, j) for u in range(users) for j in range(2) if (u + j) % 10 == label] for label in range(10)]
     stock = {label: np.flatnonzero(labels == label).tolist() for label in range(10)}
     hands: list[list[int]] = [[] for _ in range(users)]
     for u in range(users):
@@ -215,9 +207,7 @@ def test_power_law_works_for_a_small_set() -> None:
 
 def test_shards_of_mnist_straddle_as_computed() -> None:
     in_order = np.repeat(np.arange(10), MNIST_TRAIN).reshape(200, 300)
-    straddling = {
-        number: Counter(shard.tolist()) for number, shard in enumerate(in_order) if len(set(shard)) > 1
-    }
+    straddling = {number: Counter(shard.tolist()) for number, shard in enumerate(in_order) if len(set(shard)) > 1}
     assert list(straddling) == [19, 42, 62, 82, 101, 120, 139, 160, 180]
     y_train, y_test = mnist()
     table = partition(ShardPartition(scheme="shards"), y_train, y_test, 100, 10)
@@ -270,9 +260,7 @@ def requests(draw: st.DrawFn) -> tuple[AnyPartition, np.ndarray, np.ndarray, int
         spec = PowerLawPartition(scheme="power-law", users=max(clients, classes), first=2)
     else:
         size = draw(st.integers(1, len(y_train) // (2 * clients)))
-        spec = ShardPartition(
-            scheme="shards", shards=2 * clients, shard_size=size, samples=2 * clients * size
-        )
+        spec = ShardPartition(scheme="shards", shards=2 * clients, shard_size=size, samples=2 * clients * size)
     return spec, y_train, y_test, clients, seed
 
 

@@ -32,9 +32,7 @@ NEED_MIRROR = {"mnist", "cifar10", "emnist-letters"}
 
 
 @pytest.fixture(scope="session")
-def arrays(
-    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Callable[[str], Arrays]:
+def arrays(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Callable[[str], Arrays]:
     """``arrays(set)``: fetched and read once."""
     folder, held = tmp_path_factory.mktemp("data"), dict[str, Arrays]()
 
@@ -54,9 +52,7 @@ SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("cifar10", "emni
 @pytest.mark.parametrize("name", ["digits", "mnist5k", "photos", "mnist", *SLOW])
 def test_golden_bytes(arrays: Callable[[str], Arrays], name: str) -> None:
     found = arrays(name)
-    assert (
-        tuple(hashlib.sha256(getattr(found, key).tobytes()).hexdigest()[:16] for key in KEYS) == GOLDEN[name]
-    )
+    assert tuple(hashlib.sha256(getattr(found, key).tobytes()).hexdigest()[:16] for key in KEYS) == GOLDEN[name]
     assert found.x_train.shape == (catalog.get(name).train, *catalog.get(name).shape)
 
 
@@ -291,9 +287,7 @@ class Trap:
 def test_pickles_are_never_loaded(tmp_path: Path) -> None:
     trap = np.array([Trap(tmp_path / "sprung")], dtype=object)
     good = np.zeros((1, 3072), np.uint8)
-    for number, arrays in enumerate(
-        ({"data": trap, "labels": np.ones(1, int)}, {"data": good, "labels": trap})
-    ):
+    for number, arrays in enumerate(({"data": trap, "labels": np.ones(1, int)}, {"data": good, "labels": trap})):
         folder = tmp_path / str(number)
         folder.mkdir()
         body = npz(folder, **arrays)
@@ -322,9 +316,7 @@ def test_wrong_npz_is_refused(tmp_path: Path, change: dict[str, np.ndarray]) -> 
         read(made("imagenet32", files, tmp_path, train=3, test=3), tmp_path)
 
 
-@pytest.mark.parametrize(
-    "text", [b"1,2,x\n", b"1,2\n", b"", b"0,0,0,0,0\n", b"1,2,3,4,0.5\n", b"300,0,0,0,1\n"]
-)
+@pytest.mark.parametrize("text", [b"1,2,x\n", b"1,2\n", b"", b"0,0,0,0,0\n", b"1,2,3,4,0.5\n", b"300,0,0,0,1\n"])
 def test_wrong_table_is_refused(tmp_path: Path, text: bytes) -> None:
     files = {"all": gzip.compress(text)}
     dataset = made("digits", files, tmp_path, shape=(2, 2, 1), train=2, test=0, classes=2)
@@ -360,9 +352,7 @@ def test_nothing_is_parsed_before_its_hash_matches(tmp_path: Path, monkeypatch: 
 # The packed file
 
 
-def test_packed_file_is_deterministic_mapped_and_partial(
-    arrays: Callable[[str], Arrays], tmp_path: Path
-) -> None:
+def test_packed_file_is_deterministic_mapped_and_partial(arrays: Callable[[str], Arrays], tmp_path: Path) -> None:
     digits, dataset = arrays("digits"), catalog.get("digits")
     paths = tmp_path / "a" / "it's.safetensors", tmp_path / "b.safetensors"
     for path in paths:
@@ -392,9 +382,7 @@ def test_packed_file_without_facts_is_one_sentence(tmp_path: Path, facts: str) -
         load_arrays(tmp_path / "p")
 
 
-def test_packed_file_is_what_the_safetensors_library_reads(
-    arrays: Callable[[str], Arrays], tmp_path: Path
-) -> None:
+def test_packed_file_is_what_the_safetensors_library_reads(arrays: Callable[[str], Arrays], tmp_path: Path) -> None:
     from safetensors.numpy import load_file
 
     write_arrays(arrays("photos"), catalog.get("photos"), tmp_path / "p")
@@ -406,9 +394,7 @@ def test_packed_file_is_what_the_safetensors_library_reads(
 
 @settings(max_examples=100, deadline=None)
 @given(st.data())
-def test_damaged_packed_file_is_one_sentence(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
+def test_damaged_packed_file_is_one_sentence(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     small = Arrays(*(np.zeros((2, 1, 1, 1), np.uint8), np.zeros(2, np.int32)) * 2, classes=10, max_value=16)
     path = tmp_path_factory.getbasetemp() / "damaged"
     write_arrays(small, catalog.get("digits"), path)

@@ -1,7 +1,9 @@
 """What no single key can tell: whether the parts of a configuration fit together. Before the graph is built."""
 
-import difflib
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import NoReturn
 
 from pydantic import ValidationError
@@ -16,11 +18,14 @@ from fedsift.config.model import (
     PowerLawPartition,
     ShardPartition,
 )
+from fedsift.config.shape import close, explain, shown
 from fedsift.data.catalog import DataSet, own_set
 from fedsift.data.catalog import load as load_catalog
 from fedsift.errors import ConfigError, FedsiftError
 from fedsift.methods import registry
-from fedsift.models import MODELS
+from fedsift.methods.base import Method
+from fedsift.models.info import MODELS
+from fedsift.section import NAME
 
 Place = Callable[..., str]
 """Path of keys -> `file:line`."""
@@ -33,24 +38,34 @@ def check(config: Config, place: Place) -> None:
         ConfigError: one sentence with file and line.
     """
     sets = known_sets(config, place)
+    for index, folder in enumerate(config.method_folders):
+        if not Path(folder).is_dir():
+            raise ConfigError(f"{place('method_folders', index)}: there is no folder '{folder}'; make it or remove it.")
+    own_names = set(registry.names(config.method_folders)) if config.methods else set()
+    for label, options in config.methods.items():
+        if "is" in options and label in own_names:
+            raise ConfigError(f"{place('methods', label)}: '{label}' is a method itself; name the variant otherwise.")
+        _method(config, label, place("methods", label), place)
     for name, experiment in config.experiments.items():
         Checker(config, sets, place, name, experiment).run()
-    used = {label for experiment in config.experiments.values() for label in experiment.methods}
-    for label, options in config.methods.items():
-        _method(config, label, place("methods", label))
-        if "is" not in options and label not in used and label not in registry.names(config.method_folders):
-            raise ConfigError(f"{place('methods', label)}: 'methods.{label}' names no method; say which with `is:`.")
 
 
 def known_sets(config: Config, place: Place = lambda *loc: "configuration") -> dict[str, DataSet]:
     """The catalog and the user's own sets, by name."""
     sets = dict(load_catalog())
     for name, own in config.data.own.items():
+        files = [file for part in ("train", "test") if (file := Path(own.npz, f"{part}.npz")).is_file()]
         try:
-            sets[name] = own_set(name, own.npz)
+            sets[name] = _own_set(name, own.npz, tuple(file.stat().st_mtime_ns for file in files))
         except FedsiftError as error:
             raise ConfigError(f"{place('data', 'own', name)}: {error}") from error
     return sets
+
+
+@cache
+def _own_set(name: str, folder: str, _times: tuple[int, ...]) -> DataSet:
+    """Hashing gigabytes once a process is enough."""
+    return own_set(name, folder)
 
 
 class Checker:
@@ -83,18 +98,20 @@ class Checker:
 
     def _set(self, name: str, *keys: str | int) -> DataSet:
         if name not in self.sets:
-            self._fail(f"no data set '{name}'; {_close(name, self.sets)}", *keys)
+            self._fail(f"no data set '{name}'; {close(name, self.sets, 'known')}", *keys)
         return self.sets[name]
 
-    def _no_doubles(self, key: str, values: list[object]) -> None:
+    def _no_doubles(self, key: str, values: list[int] | list[str]) -> None:
+        seen: set[object] = set()
         for index, value in enumerate(values):
-            if value in values[:index]:
+            if value in seen:
                 self._fail(f"{key} holds {value} twice; keep one.", key, index)
+            seen.add(value)
 
     def _model(self, data: DataSet) -> None:
         name, training = self.experiment.model, self.experiment.training
         if name not in MODELS:
-            self._fail(f"no model '{name}'; {_close(name, MODELS)}", "model")
+            self._fail(f"no model '{name}'; {close(name, MODELS, 'known')}", "model")
         model = MODELS[name]
         if model.shape != data.shape:
             fitting = [other for other, info in MODELS.items() if info.shape == data.shape]
@@ -109,7 +126,7 @@ class Checker:
             self._fail(f"the augmentation needs colour images, '{data.name}' is grey.", "training", "augment")
 
     def _partition(self, data: DataSet) -> int:
-        """Check the split; the number of training samples, at least."""
+        """Check the split; the number of training samples that it hands out."""
         split = self.experiment.partition
         pool = data.train + (data.test if isinstance(split, PowerLawPartition) else 0)
         samples = split.samples or pool
@@ -130,20 +147,25 @@ class Checker:
                 self._fail(f"{split.shards} shards cannot be dealt evenly to {clients} clients.", "clients", index)
         if isinstance(split, PowerLawPartition) and split.labels_per_user > data.classes:
             self._fail(f"users cannot own more than the {data.classes} labels.", "partition", "labels_per_user")
-        if isinstance(split, ShardPartition) and split.shards * split.shard_size > samples:
+        if isinstance(split, ShardPartition) and (needed := split.shards * split.shard_size) != samples:
             self._fail(
-                f"{split.shards} shards of {split.shard_size} need {split.shards * split.shard_size} samples, "
-                f"but there are {samples}.",
+                f"{split.shards} shards of {split.shard_size} are {needed} samples, but there are {samples}; change "
+                f"shards or shard_size{f', or set samples: {needed}' if needed < samples else ''}.",
                 "partition",
                 "shards",
             )
-        return samples
+        return int(samples * split.train_share) if isinstance(split, PowerLawPartition) else samples
 
     def _noise(self, name: str, data: DataSet, samples: int) -> None:
         noise, keys = self.experiment.noises[name], ("noises", name)
         if isinstance(noise, BadClients):
             if noise.free_riders + noise.mislabelled > 1:
-                self._fail("free riders and mislabelled clients are more than all clients together.", *keys)
+                self._fail("free_riders and mislabelled are more than all clients; lower one of them.", *keys)
+            for key in ("free_riders", "mislabelled"):
+                share, clients = getattr(noise, key), min(self.experiment.clients)
+                if share > 0 and round(share * clients) < 1:
+                    message = f"{key}: {share:g} of {clients} clients rounds to none; raise it or set it to 0."
+                    self._fail(message, *keys, key)
             return
         if isinstance(noise, ClosedSetNoise | OpenSetNoise):
             users = max(self.experiment.clients)
@@ -173,8 +195,18 @@ class Checker:
 
     def _method(self, index: int, label: str) -> None:
         where = self.place("experiments", self.name, "methods", index)
-        options, cls = _method(self.config, label, where)
-        lineage = cls.lineage(options, self.experiment.rounds)
+        options, cls = _method(self.config, label, where, self.place)
+        try:
+            lineage = cls.lineage(options, self.experiment.rounds)
+            for step in lineage:
+                ancestor = registry.load(registry.find(step.method, self.config.method_folders))
+                try:
+                    ancestor.Options.model_validate(dict(step.options))
+                except ValidationError as error:
+                    raise ConfigError(explain(error, ancestor.Options, (step.method,))[1]) from error
+        except Exception as error:
+            words = " ".join(str(error).split()).rstrip(".")
+            self._fail(f"the lineage of method '{label}' cannot be worked out: {words}.", "methods", index)
         for before, step in zip([0, *(step.until for step in lineage)], lineage, strict=False):
             if not before < step.until < self.experiment.rounds:
                 self._fail(
@@ -185,26 +217,19 @@ class Checker:
                 )
 
 
-def _method(config: Config, label: str, where: str) -> tuple[object, type[registry.Method]]:
+def _method(config: Config, label: str, where: str, place: Place) -> tuple[object, type[Method]]:
     given = dict(config.methods.get(label, {}))
     name = given.pop("is", label)
+    if not (isinstance(name, str) and re.fullmatch(NAME, name)):
+        raise ConfigError(f"{place('methods', label, 'is')}: 'methods.{label}.is' is {shown(name)}; allowed: name.")
     try:
-        cls = registry.load(registry.find(str(name), config.method_folders))
+        cls = registry.load(registry.find(name, config.method_folders))
     except ConfigError as error:
-        raise ConfigError(f"{where}: {error}") from error
+        hint = " Or say with `is:` what it is a variant of." if label in config.methods and name == label else ""
+        raise ConfigError(f"{where}: {error}{hint}") from error
     try:
-        return cls.Options.model_validate(given), cls
+        # Strict as the whole configuration is: 1.0 is not round 1.
+        return cls.Options.model_validate(given, strict=True), cls
     except ValidationError as error:
-        first = error.errors()[0]
-        key = str(first["loc"][0]) if first["loc"] else ""
-        if first["type"] == "extra_forbidden":
-            raise ConfigError(
-                f"{where}: method '{label}' has no option '{key}'; {_close(key, cls.Options.model_fields)}"
-            ) from error
-        raise ConfigError(f"{where}: option '{key}' of method '{label}': {first['msg']}.") from error
-
-
-def _close(name: str, known: Iterable[str]) -> str:
-    known = list(known)
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean '{close[0]}'?" if close else f"known: {', '.join(known) or 'none'}."
+        loc, sentence = explain(error, cls.Options, ("methods", label))
+        raise ConfigError(f"{place(*loc) if label in config.methods else where}: {sentence}") from error

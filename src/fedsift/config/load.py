@@ -9,7 +9,7 @@ import yaml
 from pydantic import ValidationError
 
 from fedsift.config.model import Config
-from fedsift.config.shape import Loc, explain
+from fedsift.config.shape import Loc, explain, shown
 from fedsift.errors import ConfigError
 
 Places = dict[Loc, str]
@@ -30,15 +30,13 @@ MERGE = "tag:yaml.org,2002:merge"
 class _Loader(yaml.SafeLoader):
     """PyYAML's safe loader, except that, as in YAML 1.2, 1e-3 is a number and a date is a text."""
 
-    yaml_implicit_resolvers = {
-        first: [(tag, form) for tag, form in forms if tag != "tag:yaml.org,2002:timestamp"]
-        for first, forms in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
 
-
-_Loader.add_implicit_resolver(  # type: ignore[no-untyped-call]
-    "tag:yaml.org,2002:float", re.compile(r"^[-+]?(?:[0-9]+|[0-9]*\.[0-9]+|[0-9]+\.)[eE][-+]?[0-9]+$"), list("-+.0123456789")
-)
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, form) for tag, form in forms if tag != "tag:yaml.org,2002:timestamp"]
+    for first, forms in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+FLOAT = re.compile(r"^[-+]?(?:[0-9]+|[0-9]*\.[0-9]+|[0-9]+\.)[eE][-+]?[0-9]+$")
+_Loader.add_implicit_resolver("tag:yaml.org,2002:float", FLOAT, list("-+.0123456789"))
 
 
 def load(paths: Sequence[Path | str], settings: Mapping[str, Any] | None = None) -> Config:
@@ -70,7 +68,8 @@ def load(paths: Sequence[Path | str], settings: Mapping[str, Any] | None = None)
     except ValidationError as error:
         loc, sentence = explain(error, Config)
         raise ConfigError(f"{place(*loc)}: {sentence}") from error
-    from fedsift.config.check import check  # it needs the catalog, the models and the methods, which need the model above
+    # It needs the methods, and these the types that configurations are made of.
+    from fedsift.config.check import check
 
     check(config, place)
     return config
@@ -96,7 +95,7 @@ def _read(path: Path) -> tuple[dict[str, Any], Places]:
             raise ConfigError(f"{path}:{_line(node)}: expected keys and values, found {_found(node)}.")
         _size(node, path, {})
         _check(node, loader, path, set())
-        value: dict[str, Any] = loader.construct_document(node)  # type: ignore[no-untyped-call]
+        value: dict[str, Any] = loader.construct_document(node)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
@@ -151,9 +150,9 @@ def _check(node: yaml.Node, loader: _Loader, path: Path, seen: set[int]) -> None
             if not isinstance(key, yaml.ScalarNode):
                 raise ConfigError(f"{where}: {_found(key)} cannot be a key; keys are names.")
             if key.tag not in (TEXT, MERGE):
-                raise ConfigError(f"{where}: the key {key.value} is not a text to YAML; put it in quotes.")
+                raise ConfigError(f"{where}: the key {' '.join(key.value.split())} is no text to YAML; quote it.")
             if key.value in keys:
-                raise ConfigError(f"{where}: the key '{key.value}' stands twice; keep one.")
+                raise ConfigError(f"{where}: the key {shown(key.value)} stands twice; keep one.")
             keys.add(key.value)
     plain = isinstance(node, yaml.ScalarNode) and node.style is None
     if node.tag != loader.resolve(type(node), node.value, (plain, not plain)):  # type: ignore[no-untyped-call]

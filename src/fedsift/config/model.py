@@ -54,8 +54,9 @@ class Partition(Section):
         10, description="Seed of the split; `run`: the run's own seed, so that every seed has a split of its own."
     )
     samples: Annotated[int, Field(ge=1)] | None = Field(
-        None, description="Use only this many training samples, drawn by the seed; all where absent. For `power-law`, "
-        "of the pool of training and test images."
+        None,
+        description="Use only this many training samples, drawn by the seed; all where absent. For `power-law`, "
+        "of the pool of training and test images.",
     )
 
 
@@ -70,7 +71,9 @@ class DirichletPartition(Partition):
 
     scheme: Literal["dirichlet"]
     alpha: Annotated[float, Field(gt=0)] = Field(0.5, description="Concentration; small is very unequal.")
-    min_samples: Annotated[int, Field(ge=1)] = Field(10, description="The draw is repeated until every client has as many.")
+    min_samples: Annotated[int, Field(ge=1)] = Field(
+        10, description="The draw is repeated until every client has as many."
+    )
     max_draws: Annotated[int, Field(ge=1)] = Field(
         10_000, description="After as many draws the split is refused with the reason, so that it always ends."
     )
@@ -81,7 +84,9 @@ class PowerLawPartition(Partition):
 
     scheme: Literal["power-law"]
     users: Annotated[int, Field(ge=1)] = Field(1000, description="Users before merging; user i goes to client i mod K.")
-    labels_per_user: Annotated[int, Field(ge=1)] = Field(2, description="User u owns labels u, u+1, ... modulo the classes.")
+    labels_per_user: Annotated[int, Field(ge=1)] = Field(
+        2, description="User u owns labels u, u+1, ... modulo the classes."
+    )
     first: Annotated[int, Field(ge=1)] = Field(5, description="Samples of each of its labels that every user gets.")
     sigma: Annotated[float, Field(gt=0)] = Field(2.0, description="Standard deviation of the log-normal weights.")
     train_share: Annotated[float, Field(gt=0, lt=1)] = Field(
@@ -93,7 +98,9 @@ class ShardPartition(Partition):
     """Sort by label, cut into shards, deal shards to clients (McMahan's pathological split; EMFedAvg's 200 x 300)."""
 
     scheme: Literal["shards"]
-    shards: Annotated[int, Field(ge=1)] = Field(200, description="Number of shards; K must divide it, and shards x shard_size must be all training samples.")
+    shards: Annotated[int, Field(ge=1)] = Field(
+        200, description="Number of shards; K must divide it, and shards x shard_size must be all training samples."
+    )
     shard_size: Annotated[int, Field(ge=1)] = Field(300, description="Samples in a shard.")
 
 
@@ -117,7 +124,9 @@ class NoNoise(Section):
 class SampleNoise(Section):
     """Common to noise that hits single samples."""
 
-    rate: Annotated[float, Field(gt=0, lt=1)] = Field(0.4, description="Share of the training samples that become noisy.")
+    rate: Annotated[float, Field(gt=0, lt=1)] = Field(
+        0.4, description="Share of the training samples that become noisy."
+    )
     scope: Scope = Field("first", description=SCOPE)
     seed: Seed | Literal["run"] = Field(10, description="Seed of the noise; `run`: the run's own seed.")
 
@@ -158,7 +167,9 @@ AnyNoise = Annotated[NoNoise | ClosedSetNoise | OpenSetNoise | BadClients, Field
 class MtaeObjective(Section):
     """L = lambda_rec MSE + lambda_cls CE (spec of MTAE, 1.3). Only for the mtae-* models."""
 
-    lambda_rec: Annotated[float, Field(ge=0)] = Field(1.0, description="Weight of the reconstruction error (mean square).")
+    lambda_rec: Annotated[float, Field(ge=0)] = Field(
+        1.0, description="Weight of the reconstruction error (mean square)."
+    )
     lambda_cls: Annotated[float, Field(ge=0)] = Field(0.05, description="Weight of the cross-entropy.")
 
 
@@ -168,7 +179,9 @@ class Training(Section):
     epochs: Annotated[int, Field(ge=1)] = Field(5, description="Passes over the client's samples in a round.")
     batch_size: Annotated[int, Field(ge=1)] = Field(64, description="Samples in a step; a short last batch is kept.")
     lr: Annotated[float, Field(gt=0)] = Field(0.1, description="Step size of SGD, constant.")
-    momentum: Annotated[float, Field(ge=0, lt=1)] = Field(0.0, description="Momentum of SGD; starts at zero every round.")
+    momentum: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.0, description="Momentum of SGD; starts at zero every round."
+    )
     weight_decay: Annotated[float, Field(ge=0)] = Field(0.0, description="L2 penalty added to every gradient.")
     objective: MtaeObjective | None = Field(
         None, description="The multi-task loss of the mtae-* models; absent: cross-entropy alone."
@@ -190,8 +203,8 @@ class Sampling(Section):
     share: Share = Field(0.1, description="Share of the clients in a round; at least one.")
     rule: Literal["by-round", "by-seed"] = Field(
         "by-round",
-        description="`by-round`: NumPy's legacy generator seeded with the round, as FedML does, so that all methods and "
-        "seeds see the same clients; `by-seed`: a stream of the run's seed.",
+        description="`by-round`: NumPy's legacy generator seeded with the round, as FedML does, so that all methods "
+        "and seeds see the same clients; `by-seed`: a stream of the run's seed.",
     )
 
 
@@ -210,7 +223,9 @@ class Experiment(Section):
     dataset: Slug = Field(description="Data set from the catalog or from data.own.")
     model: Slug = Field(description="Model by name; section Models lists them.")
     partition: AnyPartition = Field(description="How samples are shared out to clients.")
-    noises: dict[Slug, AnyNoise] = Field(min_length=1, description="Noise settings by name; each is a table of its own.")
+    noises: dict[Slug, AnyNoise] = Field(
+        min_length=1, description="Noise settings by name; each is a table of its own."
+    )
     clients: list[Annotated[int, Field(ge=1)]] = Field(min_length=1, description="Client counts K.")
     methods: list[Slug] = Field(min_length=1, description="Methods by name, built in or from the section `methods`.")
     seeds: list[Seed] = Field(min_length=1, description="Seeds of the runs.")
@@ -219,7 +234,8 @@ class Experiment(Section):
     training: Training = Field(Training(), description="Local training.")
     evaluation: Evaluation = Field(Evaluation(), description="Test of the global model.")
     margin: Annotated[float, Field(gt=0)] = Field(
-        0.01, description="Largest difference from the paper's value that still counts as agreement (share, not per cent)."
+        0.01,
+        description="Largest difference from the paper's value that still counts as agreement (share, not per cent).",
     )
 
 
@@ -240,7 +256,7 @@ class Config(Section):
     method_folders: list[str] = Field([], description="Folders with methods of your own, one file a method.")
     methods: dict[Slug, dict[str, Any]] = Field(
         {},
-        description="Options by method name. With `is: NAME` the entry is a variant of the built-in method NAME under a "
+        description="Options by method name. With `is: NAME` the entry is a variant of the method NAME under a "
         "name of its own.",
     )
     experiments: dict[Slug, Experiment] = Field(min_length=1, description="The experiments by name.")

@@ -1,26 +1,30 @@
 """The JSON schema and the reference page of the configuration, generated from the model."""
 
 import json
-import types
+import sys
 import typing
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined
 
 from fedsift.config.model import Config
+from fedsift.config.shape import NAME_RULE, TAGS, annotated, is_model, tag_of, words
 from fedsift.methods import registry
+from fedsift.models.info import MODELS
 
-HEAD = """\
+HEAD = f"""\
 # Configuration
 
-This page is generated from `src/fedsift/config/model.py` by `fedsift config --reference`; a test fails when it drifts.
+This page is generated from `src/fedsift/config/model.py` by `make docs`; a test fails when it drifts.
 
 `config.yaml` is the `quick` scale; `config/<scale>.yaml` is laid over it: mappings merge key by key, except
 `experiments`, which an overlay replaces as a whole. `fedsift config --scale NAME` checks a scale and prints it with all
 defaults. Unknown keys are errors.
+
+A *name* holds {NAME_RULE}. A *section* has a table of its own below.
 """
 
 
@@ -30,82 +34,75 @@ def schema_text() -> str:
 
 
 def reference_page() -> str:
-    """All keys with type, default and meaning; then the options of the built-in methods."""
+    """All keys with type, default and meaning; then the options of the built-in methods, and the models."""
     parts = [HEAD]
-    for model, title in _sections():
-        parts.append(_section(model, title))
-    parts.append("## Options of the methods\n")
+    parts += [f"## {title}\n\n{_words(model)}\n\n{_table(model)}" for title, model in _sections()]
+    parts.append(
+        "## Options of the methods\n\nUnder `methods`, by the method's name; or under a name of your own, with "
+        "`is:` and the name of the method that it is a variant of.\n"
+    )
     for name in registry.names():
         cls = registry.load(registry.find(name))
-        words = (cls.__doc__ or "").strip().splitlines()[0]
-        head = f"### `methods.{name}`\n\n{words}\n"
-        parts.append(head + (f"\n{_table(cls.Options)}" if cls.Options.model_fields else "\nNo options.\n"))
+        options = _table(cls.Options) if cls.Options.model_fields else "No options.\n"
+        parts.append(f"### {name}\n\n{_words(sys.modules[cls.__module__])}\n\n{_words(cls)}\n\n{options}")
+    parts.append("## Models\n\n" + _models())
     return "\n".join(parts)
 
 
-def _sections() -> Iterator[tuple[type[BaseModel], str]]:
-    """The configuration and the models inside it, in the order in which they are met."""
-    seen: set[type[BaseModel]] = set()
-    waiting: list[tuple[type[BaseModel], str]] = [(Config, "Top level")]
-    while waiting:
-        model, title = waiting.pop(0)
-        if model in seen:
-            continue
-        seen.add(model)
-        yield model, title
-        for name, field in model.model_fields.items():
-            for inner in _models(field.annotation):
-                tag = _tag(inner)
-                waiting.append((inner, f"`{name}`" + (f" with `{tag}`" if tag else "")))
+def _sections() -> Iterator[tuple[str, type[BaseModel]]]:
+    """Every section with its heading: the whole first, then each part, followed by its own parts."""
+    yield "Top level", Config
+    yield from _parts(Config, "")
 
 
-def _section(model: type[BaseModel], title: str) -> str:
-    words = (model.__doc__ or "").strip()
-    return f"## {title}\n\n{words}\n\n{_table(model)}"
+def _parts(model: type[BaseModel], path: str) -> Iterator[tuple[str, type[BaseModel]]]:
+    for name, field in model.model_fields.items():
+        for inner in _models_in(field.annotation):
+            here = f"{path}.{name}" if path else name
+            if typing.get_origin(field.annotation) is dict:
+                here += ".NAME"
+            heading = f"`{here}`" + (f" with {tag_of(inner)}" if tag_of(inner) else "")
+            yield heading, inner
+            yield from _parts(inner, here)
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if is_model(annotation):
+        return [annotation]
+    return [model for arg in typing.get_args(annotation) for model in _models_in(arg)]
+
+
+def _words(documented: type | ModuleType) -> str:
+    """The first paragraph of a docstring."""
+    return " ".join((documented.__doc__ or "").strip().split("\n\n")[0].split())
 
 
 def _table(model: type[BaseModel]) -> str:
-    lines = ["| key | type | default | meaning |", "|---|---|---|---|"]
-    for name, field in model.model_fields.items():
-        cells = (f"`{name}`", _kind(field.annotation), _default(field), field.description or "")
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    lines = ["| key | value | default | meaning |", "|---|---|---|---|"]
+    # What tells a section from its siblings first, then its own keys, then those that it shares with them.
+    own = model.__annotations__
+    for name in sorted(model.model_fields, key=lambda name: (name not in TAGS, name not in own)):
+        field = model.model_fields[name]
+        meaning = field.description or "Chooses this section."
+        lines.append(_line(f"`{name}`", words(annotated(field)), _default(field), meaning))
     return "\n".join(lines) + "\n"
+
+
+def _models() -> str:
+    lines = ["| model | images | parameters | reconstruction |", "|---|---|---|---|"]
+    for name, info in MODELS.items():
+        shape = " x ".join(map(str, info.shape))
+        lines.append(_line(f"`{name}`", shape, f"{info.parameters:,}", "yes" if info.multitask else "no"))
+    return "\n".join(lines) + "\n"
+
+
+def _line(*cells: str) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "required"
-    value = field.default if field.default is not PydanticUndefined else field.get_default(call_default_factory=True)
-    if isinstance(value, BaseModel):
-        return "see below"
-    return f"`{json.dumps(value)}`"
-
-
-def _kind(annotation: Any) -> str:
-    origin, args = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin is typing.Annotated:
-        return _kind(args[0])
-    if origin is typing.Literal:
-        return " or ".join(f"`{arg}`" for arg in args)
-    if origin in (typing.Union, types.UnionType):
-        return " or ".join(dict.fromkeys("nothing" if arg is type(None) else _kind(arg) for arg in args))
-    if origin is list:
-        return f"list of {_kind(args[0])}"
-    if origin is dict:
-        return f"mapping of names to {_kind(args[1])}"
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return "section"
-    return {int: "integer", float: "number", str: "text", bool: "true or false"}.get(annotation, "anything")
-
-
-def _models(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [model for arg in typing.get_args(annotation) for model in _models(arg)]
-
-
-def _tag(model: type[BaseModel]) -> str | None:
-    for name in ("scheme", "kind"):
-        if name in model.model_fields:
-            return f"{name}: {typing.get_args(model.model_fields[name].annotation)[0]}"
-    return None
+    if isinstance(field.default, BaseModel):
+        return "its defaults"
+    return "nothing" if field.default is None else f"`{json.dumps(field.default)}`"

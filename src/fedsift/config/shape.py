@@ -1,4 +1,4 @@
-"""The configuration model seen from outside: what stands at a path of keys, in words, and what is wrong with a value."""
+"""The configuration model seen from outside: what a key may hold, in words, and what is wrong with a value."""
 
 import difflib
 import typing
@@ -30,38 +30,36 @@ def explain(error: ValidationError, root: type[BaseModel], prefix: Loc = ()) -> 
         root: the model.
         prefix: keys that lead to ``root`` in the file.
     """
-    errors = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-    first = errors[0]
+    first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
     loc, annotation = walk(root, first["loc"])
-    kind = first["type"]
-    if kind in ("union_tag_not_found", "union_tag_invalid"):
-        tag = first["ctx"]["discriminator"].strip("'")
-        options = [str(tag) for branch in branches(annotation) for tag in _tags(_bare(branch))]
-        at = (*prefix, *loc, tag)
-        if kind == "union_tag_not_found":
-            return at, f"'{dotted(at)}' is missing; add one of: {', '.join(options)}."
-        return at, f"'{dotted(at)}' is {shown(first['ctx']['tag'])}; {close(first['ctx']['tag'], options)}"
     at = (*prefix, *loc)
+    kind, given, extra = first["type"], first["input"], first.get("ctx", {})
+    if loc and loc[-1] == KEY:
+        return at[:-1], f"'{dotted(at[:-2])}' has the name {shown(at[-2])}; a name holds {NAME_RULE}."
+    if kind in ("union_tag_not_found", "union_tag_invalid"):
+        at = (*at, extra["discriminator"].strip("'"))
+        options = [str(tag) for branch in branches(annotation) for tag in _tags(_bare(branch))]
+        if kind == "union_tag_invalid":
+            return at, f"'{dotted(at)}' is {shown(extra['tag'])}; {close(extra['tag'], options)}"
+        return at, f"'{dotted(at)}' is missing; add one of: {', '.join(options)}."
     if kind == "extra_forbidden":
         known = sorted(_keys(walk(root, first["loc"][:-1])[1]))
         return at, f"unknown key '{dotted(at)}'; {close(loc[-1], known, 'known here')}"
     if kind == "missing":
         return at, f"'{dotted(at)}' is missing; add it ({words(annotation)}; see docs/configuration.md)."
-    if loc and loc[-1] == KEY:
-        return at[:-1], f"'{dotted(at[:-2])}' has the name {shown(at[-2])}; a name holds {NAME_RULE}."
+    hint = f"allowed: {words(annotation)}."
     if kind == "value_error":
-        return at, f"'{dotted(at)}' is {shown(first['input'])}; {first['ctx']['error']}."
-    if kind == "finite_number":
-        return at, f"'{dotted(at)}' is {shown(first['input'])}; it must be finite."
-    options = _literals(annotation)
-    if isinstance(first["input"], str) and difflib.get_close_matches(first["input"], options, n=1):
-        return at, f"'{dotted(at)}' is {shown(first['input'])}; {close(first['input'], options)}"
-    return at, f"'{dotted(at)}' is {shown(first['input'])}; allowed: {words(annotation)}."
+        hint = f"{extra['error']}."
+    elif kind == "finite_number":
+        hint = "it must be finite."
+    elif isinstance(given, str) and difflib.get_close_matches(given, _literals(annotation), n=1):
+        hint = close(given, _literals(annotation))
+    return at, f"'{dotted(at)}' is {shown(given)}; {hint}"
 
 
 def dotted(loc: Iterable[str | int]) -> str:
     """A path of keys as people write it."""
-    return ".".join(map(str, loc))
+    return ".".join(part if part.isprintable() else repr(part)[1:-1] for part in map(str, loc))
 
 
 def shown(value: object) -> str:
@@ -137,6 +135,10 @@ def _literals(annotation: Any) -> list[str]:
 
 def words(annotation: Any) -> str:
     """A type in words, with its limits."""
+    tagged = [_bare(branch) for branch in branches(annotation) if is_model(_bare(branch)) and _tags(_bare(branch))]
+    if len(tagged) > 1:
+        name = next(name for name in TAGS if name in tagged[0].model_fields)
+        return f"section with `{name}` one of {', '.join(str(tag) for one in tagged for tag in _tags(one))}"
     kinds = ["nothing" if branch in (None, type(None)) else _kind(branch) for branch in branches(annotation)]
     return " or ".join(dict.fromkeys(kinds))
 
@@ -147,27 +149,34 @@ def _kind(annotation: Any) -> str:
     if origin is typing.Literal:
         return " or ".join(f"`{arg}`" for arg in args)
     if origin is list:
-        return f"list of {_count(rules)}{words(args[0])}"
+        return f"list of {words(args[0])}{_count(rules)}"
     if origin is dict:
-        return f"mapping of {_count(rules)}names to {words(args[1])}"
+        return f"mapping of names to {words(args[1])}{_count(rules)}"
     if is_model(bare):
         return f"section with {tag_of(bare)}" if tag_of(bare) else "section"
     if any(isinstance(rule, StringConstraints) and rule.pattern for rule in rules):
         return "name"
     kind = {int: "integer", float: "number", str: "text", bool: "true or false"}.get(bare, "anything")
-    said = [text for rule in rules for text in _limits(rule)]
-    return f"{kind} {' and '.join(said)}" if said and bare in (int, float) else kind
+    return f"{kind}{_limits(rules)}" if bare in (int, float) else kind
 
 
 def _count(rules: list[Any]) -> str:
     least = [rule.min_length for rule in rules if isinstance(rule, limits.MinLen)]
-    return "at least one: " if least else ""
+    return f", at least {max(least)} of them" if least else ""
 
 
-def _limits(rule: Any) -> list[str]:
-    phrases = {"ge": "from {}", "gt": "above {}", "le": "up to {}", "lt": "below {}"}
-    values = {name: getattr(rule, name, None) for name in phrases}
-    return [phrases[name].format(value) for name, value in values.items() if value is not None]
+def _limits(rules: list[Any]) -> str:
+    """The narrowest range that ``rules`` leave."""
+    lower = [(value, phrase) for rule in rules for value, phrase in _ends(rule, ge="from", gt="above")]
+    upper = [(value, phrase) for rule in rules for value, phrase in _ends(rule, le="up to", lt="below")]
+    ends = [max(lower)] if lower else []
+    ends += [min(upper)] if upper else []
+    said = [f"{phrase} {'2**32' if value == 2**32 else value}" for value, phrase in ends]
+    return "".join(f" {text}" for text in [" and ".join(said)] if text)
+
+
+def _ends(rule: Any, **phrases: str) -> list[tuple[Any, str]]:
+    return [(getattr(rule, name), said) for name, said in phrases.items() if getattr(rule, name, None) is not None]
 
 
 def is_model(annotation: Any) -> bool:

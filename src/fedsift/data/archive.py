@@ -42,9 +42,7 @@ def _untar(archive: Path, members: Mapping[str, tuple[File, Path]]) -> None:
     _refuse_lacking(left)
 
 
-def _untar_stream(
-    stream: IO[bytes], folder: Path, members: Mapping[str, tuple[File, Path]], left: set[str]
-) -> None:
+def _untar_stream(stream: IO[bytes], folder: Path, members: Mapping[str, tuple[File, Path]], left: set[str]) -> None:
     with tarfile.open(fileobj=stream, mode="r|") as tar:
         for count, entry in enumerate(tar):
             _refuse_hostile(entry.name, count, link=not (entry.isfile() or entry.isdir()))

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from fedsift.errors import FedsiftError
+from fedsift.errors import DataFileError, FedsiftError
 from fedsift.files import sha256
 
 # A leading dot, a slash or a backslash in any of these could lead out of the data folder.
@@ -91,12 +91,8 @@ class DataSet(Closed):
     def _consistent(self) -> "DataSet":
         archives = {archive.name for archive in self.archives}
         for file in self.files:
-            if (file.archive is None) != (file.member is None) or (
-                file.archive and file.archive not in archives
-            ):
-                raise ValueError(
-                    f"{file.name}: archive and member must name a listed archive and a path in it"
-                )
+            if (file.archive is None) != (file.member is None) or (file.archive and file.archive not in archives):
+                raise ValueError(f"{file.name}: archive and member must name a listed archive and a path in it")
             if self.verified and (file.sha256 is None or file.size is None):
                 raise ValueError(f"{file.name}: a verified set needs size and sha256 of every file")
         if len({file.name for file in self.files} | archives) != len(self.files) + len(archives):
@@ -139,9 +135,7 @@ def get(name: str) -> DataSet:
 
     near = difflib.get_close_matches(name, sets, n=1)
     hint = f"did you mean {near[0]}" if near else "known are " + ", ".join(sets)
-    raise CatalogError(
-        f"There is no data set {name!r}: {hint}?" if near else f"There is no data set {name!r}: {hint}."
-    )
+    raise CatalogError(f"There is no data set {name!r}: {hint}?" if near else f"There is no data set {name!r}: {hint}.")
 
 
 def own_set(name: str, folder: Path | str, max_value: int = 255) -> DataSet:
@@ -151,7 +145,7 @@ def own_set(name: str, folder: Path | str, max_value: int = 255) -> DataSet:
     The present bytes are pinned by sha256, so that a later change is noticed. Raises CatalogError.
     """
     # numpy is loaded only by those who have a set of their own.
-    from fedsift.data.formats import DataFileError, npz_headers, npz_labels
+    from fedsift.data.formats import npz_headers, npz_labels
 
     if name in load():
         raise CatalogError(f"The name {name!r} of the data set in {folder} is taken: choose another one.")
@@ -168,9 +162,7 @@ def own_set(name: str, folder: Path | str, max_value: int = 255) -> DataSet:
         if dtype != "uint8" or len(shape) not in (3, 4):
             raise DataFileError(f"{path}: x is {dtype} {list(shape)}; save it as uint8 [N,H,W] or [N,H,W,C].")
         if shape[0] != len(y):
-            raise DataFileError(
-                f"{path}: {shape[0]} images but {len(y)} labels; save x and y of the same length."
-            )
+            raise DataFileError(f"{path}: {shape[0]} images but {len(y)} labels; save x and y of the same length.")
         counts.append(shape[0])
         shapes.append((*shape[1:], 1)[:3])
         highest = max(highest, int(y.max(initial=-1)))

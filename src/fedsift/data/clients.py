@@ -108,9 +108,7 @@ def assemble(
     row = np.full(total, -1)
     row[sample] = np.arange(len(sample))
     hit = row[noise["sample"].clip(0, total - 1)]
-    fits = (
-        (hit >= 0).all() and (sample[hit] == noise["sample"]).all() and (client[hit] == noise["client"]).all()
-    )
+    fits = (hit >= 0).all() and (sample[hit] == noise["sample"]).all() and (client[hit] == noise["client"]).all()
     if not fits:
         raise FedsiftError(f"the noise table was made for another partition; {AGAIN}")
 
@@ -119,9 +117,7 @@ def assemble(
     if (image >= 0).any():
         if foreign is None or image.max() >= len(foreign.x_train):
             raise FedsiftError(f"the noise table names images that the foreign set does not have; {AGAIN}")
-        x[hit[image >= 0]] = fit(
-            foreign.x_train[image[image >= 0]], x.shape[1:], foreign.max_value, arrays.max_value
-        )
+        x[hit[image >= 0]] = fit(foreign.x_train[image[image >= 0]], x.shape[1:], foreign.max_value, arrays.max_value)
     clean = _take(arrays.y_train, arrays.y_test, sample).astype(np.int64)
     y, noisy = clean.copy(), np.zeros(len(clean), bool)
     y[hit] = noise["label"]

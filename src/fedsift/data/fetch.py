@@ -87,9 +87,7 @@ class _Errand:
             return known is not None or self.accept_unverified
         aside = path.with_name(f"{path.name}.corrupt")
         os.replace(path, aside)
-        self.report(
-            f"{self.dataset.name}: {path} is damaged ({problem}); moved to {aside.name}, fetching it again"
-        )
+        self.report(f"{self.dataset.name}: {path} is damaged ({problem}); moved to {aside.name}, fetching it again")
         return False
 
     def _refuse_unverified(self, missing: list[File]) -> None:
@@ -238,11 +236,7 @@ class _Errand:
             now = time.monotonic()
             if now - last >= self.limits.report_every:
                 last = now
-                share = (
-                    f"{100 * done / item.size:.0f} % of {_megabytes(item.size)}"
-                    if item.size
-                    else _megabytes(done)
-                )
+                share = f"{100 * done / item.size:.0f} % of {_megabytes(item.size)}" if item.size else _megabytes(done)
                 rate = _megabytes((done - first) / (now - began))
                 self.report(f"{self.dataset.name}/{item.name}: {share}, {rate}/s")
 

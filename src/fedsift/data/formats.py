@@ -15,14 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedsift.errors import FedsiftError
+from fedsift.errors import DataFileError
 
 Bytes = NDArray[np.uint8]
 AGAIN = "fetch it again"
-
-
-class DataFileError(FedsiftError):
-    """A data file does not hold what it should."""
 
 
 def gunzip(path: Path, cap: int) -> bytes:
@@ -46,16 +42,12 @@ def idx(data: bytes, shape: tuple[int, ...], name: Path | str) -> Bytes:
     if len(data) < header:
         raise DataFileError(f"{name} ends within its idx header: {AGAIN}.")
     if data[:4] != bytes((0, 0, 8, len(shape))):
-        raise DataFileError(
-            f"{name} does not start like an idx file of bytes in {len(shape)} dimensions: {AGAIN}."
-        )
+        raise DataFileError(f"{name} does not start like an idx file of bytes in {len(shape)} dimensions: {AGAIN}.")
     found = tuple(int.from_bytes(data[at : at + 4], "big") for at in range(4, header, 4))
     if found != shape:
         raise DataFileError(f"{name} declares {list(found)} values instead of {list(shape)}: {AGAIN}.")
     if len(data) != header + math.prod(shape):
-        raise DataFileError(
-            f"{name} has {len(data):,} bytes instead of {header + math.prod(shape):,}: {AGAIN}."
-        )
+        raise DataFileError(f"{name} has {len(data):,} bytes instead of {header + math.prod(shape):,}: {AGAIN}.")
     return np.frombuffer(data, np.uint8, offset=header).reshape(shape)
 
 
@@ -150,9 +142,7 @@ def npz_headers(path: Path, keys: Iterable[str]) -> dict[str, tuple[tuple[int, .
             f"{path} lacks an array ({error.args[0]}): save it with the arrays {', '.join(keys)}."
         ) from error
     except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
-        raise DataFileError(
-            f"{path} is not a readable npz file ({error}): write it again with numpy.savez."
-        ) from error
+        raise DataFileError(f"{path} is not a readable npz file ({error}): write it again with numpy.savez.") from error
     return found
 
 
@@ -171,9 +161,7 @@ def npz(path: Path, key: str) -> NDArray[Any]:
         RuntimeError,
         MemoryError,
     ) as error:
-        raise DataFileError(
-            f"{path}: array {key} cannot be read ({error}); pickled arrays are refused."
-        ) from error
+        raise DataFileError(f"{path}: array {key} cannot be read ({error}); pickled arrays are refused.") from error
 
 
 def npz_labels(path: Path, key: str = "y") -> NDArray[np.int32]:
@@ -183,7 +171,5 @@ def npz_labels(path: Path, key: str = "y") -> NDArray[np.int32]:
         raise DataFileError(f"{path}: {key} is {kind} {list(shape)}; save it as whole numbers [N].")
     labels = npz(path, key)
     if labels.size and not 0 <= int(labels.min()) <= int(labels.max()) < 2**31:
-        raise DataFileError(
-            f"{path}: {key} holds labels outside of 0..2147483647; number the classes from 0."
-        )
+        raise DataFileError(f"{path}: {key} holds labels outside of 0..2147483647; number the classes from 0.")
     return labels.astype(np.int32)

@@ -14,9 +14,7 @@ class ImageError(FedsiftError):
     """Images that cannot be brought to the target's shape."""
 
 
-def fit(
-    images: NDArray[np.uint8], shape: tuple[int, int, int], source_max: int, target_max: int
-) -> NDArray[np.uint8]:
+def fit(images: NDArray[np.uint8], shape: tuple[int, int, int], source_max: int, target_max: int) -> NDArray[np.uint8]:
     """Bring ``images`` uint8 [N, h, w, c] of 0..``source_max`` to uint8 [N, H, W, C] of 0..``target_max``.
 
     ``shape`` is (H, W, C). A pixel of the result is the mean of the source over its area (for whole ratios a
@@ -24,9 +22,7 @@ def fit(
     and rounded once, half up, so the bytes are the same on every machine. Raises ImageError.
     """
     if images.ndim != 4 or images.dtype != np.uint8:
-        raise ImageError(
-            f"Foreign images are {images.dtype} {list(images.shape)}: give them as uint8 [N,H,W,C]."
-        )
+        raise ImageError(f"Foreign images are {images.dtype} {list(images.shape)}: give them as uint8 [N,H,W,C].")
     height, width, channels = shape
     source = images.shape[3]
     if source != channels and (source, channels) not in ((3, 1), (1, 3)):
@@ -34,9 +30,7 @@ def fit(
             f"Images of {source} channels cannot become images of {channels}: use a set with 1 or 3 channels."
         )
     if images.size and int(images.max()) > source_max:
-        raise ImageError(
-            f"Foreign images go up to {images.max()}, above the maximum {source_max} stated for them."
-        )
+        raise ImageError(f"Foreign images go up to {images.max()}, above the maximum {source_max} stated for them.")
     fitted = np.empty((len(images), *shape), np.uint8)
     # In chunks: the sums take eight bytes a value.
     for start in range(0, len(images), CHUNK):

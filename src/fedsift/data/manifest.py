@@ -9,7 +9,7 @@ from fedsift.files import sha256, write_text
 
 
 def write_manifest(dataset: DataSet, folder: Path, files: Sequence[Path]) -> None:
-    """Write `<folder>/raw/<set>/fetched.json`. It says nothing of when and from where, so equal files give equal bytes."""
+    """Write `<folder>/raw/<set>/fetched.json`; it tells neither when nor whence, so equal files give equal bytes."""
     rows = [{"name": file.name, "size": file.stat().st_size, "sha256": sha256(file)} for file in files]
     note = {"set": dataset.name, "verified": dataset.verified, "files": rows}
     write_text(folder / "raw" / dataset.name / "fetched.json", json.dumps(note, indent=1) + "\n")

@@ -111,9 +111,7 @@ def write_noise(spec: NoiseSpec) -> None:
     try:
         part = pd.read_parquet(spec.partition)
     except (OSError, ValueError) as error:
-        raise FedsiftError(
-            f"{spec.partition} cannot be read ({error}); run the partition step again."
-        ) from error
+        raise FedsiftError(f"{spec.partition} cannot be read ({error}); run the partition step again.") from error
     try:
         table, rates = noise(spec.noise, part, labels, arrays.classes, spec.clients, spec.seed, foreign)
     except FedsiftError as error:
@@ -146,17 +144,13 @@ def _hits(
             return _Hits(rows, seen, np.full(len(rows), -1), np.full(clients, noise.rate), honest)
         case OpenSetNoise():
             if foreign is None:
-                raise FedsiftError(
-                    f"open-set noise needs the images of '{noise.source}'; give `source_arrays`."
-                )
+                raise FedsiftError(f"open-set noise needs the images of '{noise.source}'; give `source_arrays`.")
             rows = _some(noise, sample, user, labels, key)
             rng = _stream(seed, "noise/foreign")
             images = foreign_images(foreign, len(rows), noise.order, noise.exclude_classes, rng)
             return _Hits(rows, labels[sample[rows]], images, np.full(clients, noise.rate), honest)
         case BadClients():
-            behaviour = behaviours(
-                clients, noise.free_riders, noise.mislabelled, _stream(seed, "noise/behaviour")
-            )
+            behaviour = behaviours(clients, noise.free_riders, noise.mislabelled, _stream(seed, "noise/behaviour"))
             rate = np.where(behaviour == MISLABELLED, noise.mislabel_rate, 0.0)
             rows = which(sample, client, rate, "user-random", key)
             seen = wrong(labels, classes, "uniform", _stream(seed, "noise/label"))[sample[rows]]
@@ -179,8 +173,7 @@ def _some(
     in_order = labels[np.sort(sample)]
     if noise.scope == "first" and in_order[0] < in_order[-1] and (np.diff(in_order) >= 0).all():
         raise FedsiftError(
-            "the samples lie sorted by class, so that `scope: first` would hit whole classes; "
-            "set `scope: random`."
+            "the samples lie sorted by class, so that `scope: first` would hit whole classes; set `scope: random`."
         )
     return which(sample, user, noise.rate, noise.scope, key)
 

@@ -3,19 +3,23 @@
 Apart from the parsers, so that mending a parser does not change the code that training depends on.
 """
 
+from __future__ import annotations
+
 import json
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedsift.data.catalog import DataSet
-from fedsift.data.formats import DataFileError
+from fedsift.errors import DataFileError
 from fedsift.files import atomic
+
+if TYPE_CHECKING:
+    from fedsift.data.catalog import DataSet
 
 PARTS = ("train", "test")
 KEYS = {"x_train": "U8", "y_train": "I32", "x_test": "U8", "y_test": "I32"}
@@ -112,17 +116,8 @@ def _mapped(path: Path, key: str, header: dict[str, Any], start: int, wanted: bo
         dtype = TYPES[entry["dtype"]]
     except (KeyError, TypeError, ValueError) as error:
         raise _damaged(path, f"it lacks a proper {key}") from error
-    sound = (
-        entry["dtype"] == KEYS[key]
-        and min(shape, default=-1) >= 0
-        and len(shape) == (4 if key[0] == "x" else 1)
-    )
-    if (
-        not sound
-        or begin < 0
-        or end - begin != math.prod(shape) * dtype.itemsize
-        or start + end > path.stat().st_size
-    ):
+    sound = entry["dtype"] == KEYS[key] and min(shape, default=-1) >= 0 and len(shape) == (4 if key[0] == "x" else 1)
+    if not sound or begin < 0 or end - begin != math.prod(shape) * dtype.itemsize or start + end > path.stat().st_size:
         raise _damaged(path, f"{key} is not whole")
     if not wanted or begin == end:
         return np.empty((0, *shape[1:]), dtype)

@@ -24,14 +24,10 @@ from fedsift.errors import FedsiftError
 from fedsift.files import atomic
 from fedsift.specs import PartitionSpec
 
-SCHEMA = pa.schema(
-    [("sample", pa.int32()), ("client", pa.int32()), ("user", pa.int32()), ("part", pa.string())]
-)
+SCHEMA = pa.schema([("sample", pa.int32()), ("client", pa.int32()), ("user", pa.int32()), ("part", pa.string())])
 
 
-def partition(
-    spec: AnyPartition, y_train: np.ndarray, y_test: np.ndarray, clients: int, seed: int
-) -> pd.DataFrame:
+def partition(spec: AnyPartition, y_train: np.ndarray, y_test: np.ndarray, clients: int, seed: int) -> pd.DataFrame:
     """The partition table: sample, client and user (int32), part ("train" or "test").
 
     Args:
@@ -65,8 +61,7 @@ def partition(
         case PowerLawPartition():
             if clients > spec.users:
                 raise FedsiftError(
-                    f"{spec.users} users cannot be merged into {clients} clients; "
-                    "lower `clients` or raise `users`."
+                    f"{spec.users} users cannot be merged into {clients} clients; lower `clients` or raise `users`."
                 )
             hands = power_law(labels, spec.users, spec.labels_per_user, spec.first, spec.sigma, rng)
             cuts = [int(spec.train_share * len(hand)) for hand in hands]
@@ -76,12 +71,9 @@ def partition(
     empty = clients - train["client"].nunique()
     if empty:
         raise FedsiftError(
-            f"{empty} of {clients} clients would get none of the {len(train)} training samples; "
-            "lower `clients`."
+            f"{empty} of {clients} clients would get none of the {len(train)} training samples; lower `clients`."
         )
-    test = (
-        _official(len(y_train), len(y_test)) if held_out is None else _rows(held_out, kept, clients, "test")
-    )
+    test = _official(len(y_train), len(y_test)) if held_out is None else _rows(held_out, kept, clients, "test")
     return pd.concat([train, test], ignore_index=True)
 
 
@@ -91,9 +83,7 @@ def write_partition(spec: PartitionSpec) -> None:
     try:
         table = partition(spec.partition, arrays.y_train, arrays.y_test, spec.clients, spec.seed)
     except FedsiftError as error:
-        raise FedsiftError(
-            f"{spec.dataset}, {spec.partition.scheme}, {spec.clients} clients: {error}"
-        ) from error
+        raise FedsiftError(f"{spec.dataset}, {spec.partition.scheme}, {spec.clients} clients: {error}") from error
     with atomic(spec.output) as temporary:
         pq.write_table(pa.Table.from_pandas(table, SCHEMA, preserve_index=False), temporary)
 
@@ -107,9 +97,7 @@ def _limit(available: int, samples: int | None, seed: int) -> np.ndarray:
     if samples is None:
         return np.arange(available)
     if samples > available:
-        raise FedsiftError(
-            f"`samples` asks for {samples} and there are {available}; lower it or leave it out."
-        )
+        raise FedsiftError(f"`samples` asks for {samples} and there are {available}; lower it or leave it out.")
     return np.sort(_stream(seed, "partition/samples").permutation(available)[:samples])
 
 

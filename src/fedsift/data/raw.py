@@ -47,6 +47,4 @@ def accepted(folder: Path, dataset: DataSet) -> dict[str, str]:
 def accept(folder: Path, dataset: DataSet, name: str) -> None:
     """Note the present sha256 of a file that has no published one, so that later damage is noticed."""
     noted = accepted(folder, dataset) | {name: sha256(raw_folder(folder, dataset) / name)}
-    write_text(
-        raw_folder(folder, dataset) / "accepted.json", json.dumps(noted, indent=1, sort_keys=True) + "\n"
-    )
+    write_text(raw_folder(folder, dataset) / "accepted.json", json.dumps(noted, indent=1, sort_keys=True) + "\n")

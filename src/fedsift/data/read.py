@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from fedsift.data import formats
 from fedsift.data.catalog import DataSet, File
-from fedsift.data.formats import DataFileError
 from fedsift.data.packed import PARTS, Arrays, load_arrays, load_facts, write_arrays
 from fedsift.data.raw import accepted, mismatch, raw_folder
+from fedsift.errors import DataFileError
 
 __all__ = ["Arrays", "load_arrays", "load_facts", "read", "write_arrays"]
 
@@ -102,9 +102,7 @@ def _idx_part(dataset: DataSet, home: Path, part: str, count: int) -> Part:
     def load(role: str, shape: tuple[int, ...]) -> NDArray[np.uint8]:
         path = home / _files(dataset, role)[0].name
         cap = 4 + 4 * len(shape) + math.prod(shape)
-        return formats.idx(
-            formats.gunzip(path, cap) if path.suffix == ".gz" else path.read_bytes(), shape, path
-        )
+        return formats.idx(formats.gunzip(path, cap) if path.suffix == ".gz" else path.read_bytes(), shape, path)
 
     x = load(f"{part}-images", (count, *dataset.shape[:2]))
     if dataset.reader == "idx-transposed":
@@ -128,9 +126,7 @@ def _mat(dataset: DataSet, home: Path) -> tuple[Part, Part]:
 
 def _npz_rows(dataset: DataSet, home: Path) -> tuple[Part, Part]:
     """ImageNet32: ``data`` uint8 [N, 3*32*32], channels first, and ``labels`` from 1."""
-    return _npz_rows_part(dataset, home, "train", dataset.train), _npz_rows_part(
-        dataset, home, "test", dataset.test
-    )
+    return _npz_rows_part(dataset, home, "train", dataset.train), _npz_rows_part(dataset, home, "test", dataset.test)
 
 
 def _npz_rows_part(dataset: DataSet, home: Path, part: str, count: int) -> Part:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from fedsift.models.output import Output
 
-Start = Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, lt=1)]
-"""A round, or a share of all rounds: 0.4 is round 400 of 1000."""
+Start = Annotated[int, Field(ge=1, strict=True)] | Annotated[float, Field(gt=0, lt=1)]
+"""A round, or a share of all rounds: 0.4 is round 400 of 1000. (1.0 is neither: all rounds leave nothing to do.)"""
 
 Signal = Literal["losses", "embedding"]
 
@@ -186,7 +186,7 @@ class Method:
 
 
 def floor_share(share: float, count: int) -> int:
-    """floor(share count) of the decimal number that was written: 0.29 of 100 is 29, though 0.29 * 100 < 29 in doubles."""
+    """floor(share count), for ``share`` as it is written: 0.29 of 100 is 29, though 0.29 * 100 < 29 in doubles."""
     return int(share * count + 1e-9)
 
 

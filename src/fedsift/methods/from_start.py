@@ -5,10 +5,9 @@ from typing import Any
 from pydantic import Field
 
 from fedsift.methods.base import Method, Start, Step, Task, start_round
-from fedsift.section import Section
 
 
-class StartOptions(Section):
+class StartOptions(Method.Options):
     """When selection begins."""
 
     start: Start = Field(0.4, description="t_s: first round of selection, or share of the rounds (0.4 is 400 of 1000).")
@@ -17,7 +16,7 @@ class StartOptions(Section):
 class FromStart(Method):
     """FedAvg before round ``t_s``."""
 
-    Options = StartOptions  # type: ignore[assignment]
+    Options = StartOptions
 
     def __init__(self, options: Any, task: Task) -> None:
         super().__init__(options, task)

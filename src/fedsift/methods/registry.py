@@ -19,7 +19,7 @@ NOT_METHODS = {"__init__", "base", "registry", "from_start"}
 
 def names(folders: Sequence[str] = ()) -> list[str]:
     """All methods by name, built in ones and those in ``folders``."""
-    files = [file for folder in (HERE, *map(Path, folders)) for file in folder.glob("*.py")]
+    files = [file for folder in (HERE, *map(Path, folders)) for file in folder.glob("[!_]*.py")]
     return sorted({_name(file) for file in files if file.stem not in NOT_METHODS})
 
 
@@ -27,12 +27,14 @@ def find(name: str, folders: Sequence[str] = ()) -> Path:
     """The file of method ``name``.
 
     Raises:
-        ConfigError: no such method, with the closest name.
+        ConfigError: no such method, with the closest name; or two, since none may silently stand in for another.
     """
-    for folder in (HERE, *map(Path, folders)):
-        file = folder / f"{_stem(name)}.py"
-        if file.stem not in NOT_METHODS and file.is_file():
-            return file
+    files = [folder / f"{_stem(name)}.py" for folder in (HERE, *map(Path, folders))]
+    found = [file for file in files if file.stem not in NOT_METHODS and file.is_file()]
+    if len(found) > 1:
+        raise ConfigError(f"{found[1]}: there is already a method '{name}', in {found[0].parent}; rename the file.")
+    if found:
+        return found[0]
     known = names(folders)
     close = difflib.get_close_matches(name, known, n=1)
     hint = f"did you mean '{close[0]}'?" if close else f"known: {', '.join(known)}."
@@ -49,19 +51,22 @@ def load(file: Path) -> type[Method]:
     try:
         if module.startswith("fedsift."):
             loaded = importlib.import_module(module)
-        elif module in sys.modules:
+        elif getattr(sys.modules.get(module), "__file__", None) == str(file.resolve()):
             loaded = sys.modules[module]
         else:
-            spec = importlib.util.spec_from_file_location(module, file)
-            assert spec is not None and spec.loader is not None
+            spec = importlib.util.spec_from_file_location(module, file.resolve())
+            if spec is None or spec.loader is None:
+                raise ImportError("it is no Python file")
             loaded = importlib.util.module_from_spec(spec)
             sys.modules[module] = loaded
             spec.loader.exec_module(loaded)
     except Exception as error:
         sys.modules.pop(module, None)
-        raise ConfigError(f"{file}: the method cannot be imported: {type(error).__name__}: {error}.") from error
+        words = " ".join(str(error).split())
+        raise ConfigError(f"{file}: the method cannot be imported: {type(error).__name__}: {words}.") from error
     method: Any = getattr(loaded, "METHOD", None)
     if not (isinstance(method, type) and issubclass(method, Method)):
+        sys.modules.pop(module, None)
         raise ConfigError(f"{file}: it must end with METHOD = <a subclass of fedsift.methods.base.Method>.")
     return method
 

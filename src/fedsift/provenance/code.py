@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fedsift.methods import registry
-from fedsift.models import MODELS
-from fedsift.provenance.fingerprint import fingerprint
+from fedsift.models import module_name as model_module
+from fedsift.provenance.fingerprint import ROOT, fingerprint
 from fedsift.specs import NoiseSpec, PartitionSpec, ReportSpec, Spec, TableSpec, TrainSpec
 
 ENTRY: Mapping[type[Spec], str] = {
@@ -17,11 +17,20 @@ ENTRY: Mapping[type[Spec], str] = {
 }
 
 
+TEMPLATES = ROOT / "results" / "templates"
+
+
 def code_of(spec: Spec) -> str:
-    """Fingerprint of the code that the stage of ``spec`` runs: its entry module, and for training the model and method."""
-    modules, files = [ENTRY[type(spec)]], []
+    """Fingerprint of the code that the stage of ``spec`` runs: its entry module, and for training the model and method.
+
+    Pages are also made by their templates.
+    """
+    modules: list[str] = [ENTRY[type(spec)]]
+    files: list[Path] = []
+    if isinstance(spec, TableSpec | ReportSpec):
+        files += sorted(TEMPLATES.iterdir())
     if isinstance(spec, TrainSpec):
-        modules.append(MODELS[spec.model].module)
+        modules.append(model_module(spec.model))
         if spec.method.file:
             files.append(Path(spec.method.file))
         else:

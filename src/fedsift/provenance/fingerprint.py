@@ -7,19 +7,20 @@ nothing; editing a number in an optimiser re-runs exactly the stages that import
 import ast
 import hashlib
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 import fedsift
+from fedsift.files import sha256
 
 ROOT = Path(fedsift.__file__).parent
 
-CARRIERS = ("fedsift.config", "fedsift.specs")
-"""Packages that only carry values: what they carry is in the digest of a stage's specification, so they do not count."""
+CARRIERS = ("fedsift.config", "fedsift.section", "fedsift.specs")
+"""They only carry values, which are in the digest of a stage's specification, so they do not count."""
 
 
 def fingerprint(modules: Iterable[str], files: Iterable[Path] = ()) -> str:
-    """Hex digest over ``modules`` (names inside the package), ``files`` outside it, and what they import."""
+    """Hex digest over ``modules`` (names inside the package), other ``files``, and what they import."""
     digest = hashlib.sha256()
     for name, tree_digest in sorted(closure(modules, files).items()):
         digest.update(f"{name} {tree_digest}\n".encode())
@@ -31,9 +32,11 @@ def closure(modules: Iterable[str], files: Iterable[Path] = ()) -> dict[str, str
     found: dict[str, str] = {}
     waiting = list(modules)
     for file in files:
-        tree_digest, imports = _parsed(file, file.stat().st_mtime_ns)
-        found[file.name] = tree_digest
-        waiting += imports
+        if file.suffix == ".py":
+            found[file.name], imports = _parsed(file, file.stat().st_mtime_ns)
+            waiting += imports
+        else:
+            found[file.name] = sha256(file)
     while waiting:
         name = waiting.pop()
         if name in found or name.startswith(CARRIERS):
@@ -55,7 +58,7 @@ def _path(module: str) -> Path | None:
     return None
 
 
-@lru_cache(maxsize=None)
+@cache
 def _parsed(path: Path, _time: int) -> tuple[str, tuple[str, ...]]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
@@ -69,7 +72,19 @@ def _parsed(path: Path, _time: int) -> tuple[str, tuple[str, ...]]:
     # Importing a.b.c runs a and a.b first.
     ours = {name for name in imports if name.split(".")[0] == "fedsift"}
     parents = {".".join(name.split(".")[:depth]) for name in ours for depth in range(1, name.count(".") + 1)}
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), tuple(sorted(ours | parents))
+    return hashlib.sha256(_written(tree).encode()).hexdigest(), tuple(sorted(ours | parents))
+
+
+def _written(node: object) -> str:
+    """A syntax tree as text. Empty fields are left out: which of them exist differs between versions of Python."""
+    if isinstance(node, ast.AST):
+        fields = [
+            f"{name}={_written(value)}" for name, value in ast.iter_fields(node) if value is not None and value != []
+        ]
+        return f"{type(node).__name__}({', '.join(fields)})"
+    if isinstance(node, list):
+        return f"[{', '.join(map(_written, node))}]"
+    return repr(node)
 
 
 def _drop_words(node: ast.AST) -> None:
@@ -80,12 +95,15 @@ def _drop_words(node: ast.AST) -> None:
     """
     if isinstance(node, ast.Call):
         node.keywords = [keyword for keyword in node.keywords if keyword.arg != "description"]
-    body = getattr(node, "body", None)
-    if isinstance(body, list):
-        node.body = [statement for statement in body if not _is_words(statement)]  # type: ignore[attr-defined]
+    for name in ("body", "orelse", "finalbody"):
+        statements = getattr(node, name, None)
+        if isinstance(statements, list):
+            setattr(node, name, [kept for statement in statements for kept in _running(statement)])
 
 
-def _is_words(statement: ast.stmt) -> bool:
-    if isinstance(statement, ast.If):
-        return isinstance(statement.test, ast.Name) and statement.test.id == "TYPE_CHECKING"
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+def _running(statement: ast.stmt) -> list[ast.stmt]:
+    """What of a statement ever runs."""
+    if isinstance(statement, ast.If) and ast.unparse(statement.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+        return [kept for other in statement.orelse for kept in _running(other)]
+    words = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return [] if words else [statement]

@@ -27,7 +27,8 @@ def fit_ocsvm(nu: float) -> Fit:
     def fit(v: np.ndarray, seed: int) -> Detector:
         from sklearn.svm import OneClassSVM
 
-        return OneClassSVM(nu=nu, kernel="rbf", gamma="scale").fit(v)
+        detector: Detector = OneClassSVM(nu=nu, kernel="rbf", gamma="scale").fit(v)
+        return detector
 
     return fit
 
@@ -39,9 +40,10 @@ def fit_iforest(contamination: float) -> Fit:
         from sklearn.ensemble import IsolationForest
 
         trees = ceil(sqrt(len(v)))
-        return IsolationForest(
+        detector: Detector = IsolationForest(
             n_estimators=trees, contamination=contamination, random_state=seed % 2**32, n_jobs=1
         ).fit(v)
+        return detector
 
     return fit
 

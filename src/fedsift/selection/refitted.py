@@ -1,14 +1,14 @@
 """Selection by a detector that the server refits from the clients' vectors every few rounds (MTAE spec, 5.1)."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
 
 from fedsift.methods.base import Client, Evidence, Selection, Signals, Task
 from fedsift.methods.from_start import FromStart, StartOptions
-from fedsift.section import Round, Share
+from fedsift.section import Round
 from fedsift.selection.detectors import MIN_SAMPLES, Detector, Fit, thin
 from fedsift.training.streams import seed_of
 
@@ -16,8 +16,8 @@ from fedsift.training.streams import seed_of
 class DetectorOptions(StartOptions):
     """Options of every refitted detector."""
 
-    contamination: Share = Field(
-        0.4, le=0.5, description="Share of outliers that the detector assumes (nu of the SVM)."
+    contamination: Annotated[float, Field(gt=0, le=0.5)] = Field(
+        0.4, description="Share of outliers that the detector assumes (nu of the SVM)."
     )
     refit_every: Round = Field(
         5, description="The detector is fitted at t_s and then in every round r with r mod this = 0."

@@ -18,4 +18,5 @@ def loss_vectors(signals: Signals) -> np.ndarray:
 
 def total_loss(signals: Signals) -> np.ndarray:
     """l_j = lambda_cls CE_j + lambda_rec MSE_j: [n] float64, finite (MTAE spec, 5.3)."""
-    return loss_vectors(signals).sum(axis=1)
+    l: np.ndarray = loss_vectors(signals).sum(axis=1)
+    return l

@@ -4,10 +4,11 @@ import json
 from dataclasses import asdict, dataclass
 from math import prod
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from fedsift.models import MODELS
+from fedsift.models.info import MODELS
 from fedsift.specs import TableSpec, TrainSpec
 from fedsift.workflow import Plan
 
@@ -32,7 +33,7 @@ class Row:
     @property
     def saved(self) -> float:
         """Share of the rounds that sharing saves."""
-        return 1 - self.rounds / self.rounds_alone
+        return 1 - self.rounds / self.rounds_alone if self.rounds_alone else 0.0
 
 
 def rows(plan: Plan) -> list[Row]:
@@ -72,10 +73,13 @@ def show(plan: Plan, phases: bool, as_json: bool) -> None:
         print(json.dumps(note, indent=1))
         return
     console = Console()
-    sheet = Table(title=f"Scale {plan.config.scale}", title_justify="left")
-    sheet.add_column("experiment")
-    for column in ("cells", "phases", "rounds alone", "rounds shared", "saved", "checkpoints"):
-        sheet.add_column(column, justify="right")
+    sheet = Table(
+        title=f"Scale {plan.config.scale}", title_justify="left", box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True
+    )
+    # Long names wrap; nothing is ever cut off, whatever the width.
+    sheet.add_column("experiment", overflow="fold")
+    for column in ("cells", "phases", "rounds\nalone", "rounds\nshared", "saved", "check-\npoints"):
+        sheet.add_column(column, justify="right", no_wrap=True)
     for row in made:
         sheet.add_row(*_words(row))
     if len(made) > 1:

@@ -16,13 +16,14 @@ from rich.progress import BarColumn, Progress, ProgressColumn, TaskProgressColum
 from rich.text import Text
 
 from fedsift.errors import FedsiftError
-from fedsift.specs import CellSpec, TableSpec
+from fedsift.specs import CellSpec, TableSpec, TrainSpec
 from fedsift.terminal.plan import rows, total
 from fedsift.training.failures import STATE
 from fedsift.workflow import Plan, config_files, scale_files
 
-STEP = re.compile(r"^(\d+) of (\d+) steps")
-NOTHING = "Nothing to be done"
+STEP = re.compile(rb"^(\d+) of (\d+) steps")
+LOG_NOTE = re.compile(r" \((log: [^)]*)\)$")
+MOST_REASONS = 10
 POLL_SECONDS = 0.5
 PLAIN_SECONDS = 30.0
 """Without a terminal (a log file, a CI run) the progress line is printed this often."""
@@ -37,7 +38,7 @@ def run(scale: str, profile: str, overlays: Sequence[Path], arguments: Sequence[
     console = Console()
     if not Path("profiles", profile, "config.yaml").exists():
         known = sorted(path.parent.name for path in Path("profiles").glob("*/config.yaml"))
-        raise FedsiftError(f"no profile '{profile}' in profiles/; there are: {', '.join(known)}.")
+        raise FedsiftError(f"no profile '{profile}' in profiles/; there are: {', '.join(known) or 'none'}.")
     files = config_files([*scale_files(scale), *overlays])
     plan = Plan.of_files(files)
     whole = total(rows(plan))
@@ -47,9 +48,10 @@ def run(scale: str, profile: str, overlays: Sequence[Path], arguments: Sequence[
     )
     log = Path("logs") / f"snakemake-{scale}.log"
     log.parent.mkdir(exist_ok=True)
-    command = ["snakemake", "--profile", f"profiles/{profile}"]
-    for file in files[1:]:
-        command += ["--configfile", str(file)]
+    # All files behind one flag, since of several flags Snakemake takes the last; and before the profile, since it would
+    # take what follows, such as a target, for one more file.
+    overlaid = ["--configfile", *map(str, files[1:])] if files[1:] else []
+    command = ["snakemake", *overlaid, "--profile", f"profiles/{profile}"]
     code = _watched([*command, *arguments], log, plan, console)
     _summary(plan, scale, log, code, console)
     return code
@@ -58,11 +60,14 @@ def run(scale: str, profile: str, overlays: Sequence[Path], arguments: Sequence[
 def _watched(command: Sequence[str], log: Path, plan: Plan, console: Console) -> int:
     """Run Snakemake with its output in ``log``, showing progress."""
     _clear_progress(plan)
-    with open(log, "w", encoding="utf-8") as out:
+    with log.open("w", encoding="utf-8") as out:
         child = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=_environment())
-    with _forwarding(child), Progress(
-        TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), _Remaining(), console=console
-    ) as line:
+    with (
+        _Forwarding(child),
+        Progress(
+            TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), _Remaining(), console=console
+        ) as line,
+    ):
         task = line.add_task("starting", total=None)
         watch = _Watch(plan, log)
         printed = time.monotonic()
@@ -76,9 +81,11 @@ def _watched(command: Sequence[str], log: Path, plan: Plan, console: Console) ->
                 printed = time.monotonic()
                 left = watch.left()
                 print(watch.words() + (f", about {_clock(left)} left" if left else ""), flush=True)
+        watch.next_count = 0.0
         watch.look()
-        line.update(task, description=watch.words(), visible=watch.jobs > 0)
-    return child.returncode
+        line.update(task, description=watch.words(), completed=watch.rounds, visible=watch.jobs > 0)
+    # A shell would say the same of a child that a signal ended.
+    return child.returncode if child.returncode >= 0 else 128 - child.returncode
 
 
 class _Watch:
@@ -92,28 +99,33 @@ class _Watch:
         self.began = time.monotonic()
         self.all_rounds = sum(spec.stop - spec.start for spec in plan.grid.phases.values())
         self.rounds = self.first_rounds = self._rounds()
+        self.next_count = 0.0
 
     def look(self) -> None:
         """Bring the numbers up to date."""
-        with open(self.log, encoding="utf-8", errors="replace") as file:
-            file.seek(self.position)
-            for text in file:
-                if found := STEP.match(text):
-                    self.done, self.jobs = int(found[1]), int(found[2])
-            self.position = file.tell()
-        self.rounds = self._rounds()
+        for text in self._new_lines():
+            if found := STEP.match(text):
+                self.done, self.jobs = int(found[1]), int(found[2])
+        # A grid of 10,000 phases is 10,000 files; looking must stay a small part of the time.
+        if time.monotonic() >= self.next_count:
+            began = time.monotonic()
+            self.rounds = self._rounds()
+            self.next_count = time.monotonic() + 20 * (time.monotonic() - began)
+
+    def _new_lines(self) -> list[bytes]:
+        """Whole lines written since the last look; none where the log is gone."""
+        try:
+            with self.log.open("rb") as file:
+                file.seek(self.position)
+                whole, newline, _ = file.read().rpartition(b"\n")
+        except OSError:
+            return []
+        self.position += len(whole) + len(newline)
+        return whole.splitlines()
 
     def _rounds(self) -> int:
         """Rounds trained: whole for finished phases, so far for running ones."""
-        rounds = 0
-        for phase, spec in self.plan.grid.phases.items():
-            try:
-                note = json.loads((STATE / phase / "progress.json").read_text(encoding="utf-8"))
-                rounds += min(note["done"], spec.stop) - spec.start
-            except (FileNotFoundError, ValueError, KeyError):
-                if Path(phase, "history.csv").exists():
-                    rounds += spec.stop - spec.start
-        return rounds
+        return sum(_trained(phase, spec) for phase, spec in self.plan.grid.phases.items())
 
     def rate(self) -> float:
         """Rounds per second since the start."""
@@ -127,6 +139,16 @@ class _Watch:
         """Jobs done and speed."""
         jobs = f"{self.done} of {self.jobs} jobs" if self.jobs else "building the graph"
         return f"{jobs}, {self.rate():.1f} rounds/s" if self.rate() > 0 else jobs
+
+
+def _trained(phase: str, spec: TrainSpec) -> int:
+    """Rounds of a phase that are done."""
+    whole = spec.stop - spec.start
+    try:
+        note = json.loads((STATE / phase / "progress.json").read_text(encoding="utf-8"))
+        return max(0, min(int(note["done"]) - spec.start, whole))
+    except (OSError, ValueError, KeyError, TypeError):
+        return whole if Path(phase, "history.csv").exists() else 0
 
 
 class _Remaining(ProgressColumn):
@@ -155,7 +177,7 @@ def _clear_progress(plan: Plan) -> None:
         (STATE / phase / "progress.json").unlink(missing_ok=True)
 
 
-class _forwarding:
+class _Forwarding:
     """Hand SIGTERM on to Snakemake and let Ctrl-C, which reaches it anyway, not end this process before it."""
 
     def __init__(self, child: "subprocess.Popen[bytes]") -> None:
@@ -195,17 +217,30 @@ def _summary(plan: Plan, scale: str, log: Path, code: int, console: Console) -> 
 
 
 def _reasons(missing: Sequence[tuple[TableSpec, CellSpec, str]]) -> Iterator[str]:
-    """One line a reason, with the cells that it stopped."""
-    cells: dict[str, list[str]] = {}
+    """One line a cause, with the cells that it stopped and the log of the first."""
+    cells: dict[str, list[tuple[str, str]]] = {}
     for table, cell, reason in missing:
-        cells.setdefault(reason, []).append(f"{table.experiment}/{cell.noise}/K{cell.clients}/{cell.method}/seed{cell.seed}")
-    for reason, names in cells.items():
-        yield f"{reason} ({names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''})"
+        name = f"{table.experiment}/{cell.noise}/K{cell.clients}/{cell.method}/seed{cell.seed}"
+        log = LOG_NOTE.search(reason)
+        cause = LOG_NOTE.sub("", reason)
+        # The phase differs from cell to cell where the cause is the same.
+        for phase in cell.phases[::-1]:
+            cause = cause.replace(f": {phase}", "")
+        cells.setdefault(cause, []).append((name, f"; {log[1]}" if log else ""))
+    for cause, stopped in list(cells.items())[:MOST_REASONS]:
+        name, log_note = stopped[0]
+        more = f" and {len(stopped) - 1} more" if len(stopped) > 1 else ""
+        yield f"{cause} ({name}{more}{log_note})"
+    if len(cells) > MOST_REASONS:
+        yield f"and {len(cells) - MOST_REASONS} more reasons; the report's tables name them all"
 
 
 def _last_error(log: Path) -> list[str]:
     """The sentences that stages and the Snakefile left in Snakemake's log."""
-    texts = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    try:
+        texts = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
     found = [text.strip() for text in texts if text.lstrip().startswith("error: ")]
     for index, text in enumerate(texts):
         if text.startswith(("WorkflowError", "LockException")):

@@ -27,7 +27,8 @@ def one_of_six(x: Tensor, rng: np.random.Generator) -> Tensor:
 def crop(image: Tensor, rng: np.random.Generator) -> Tensor:
     """A random window of the image with a border of four zeros."""
     top, left = (int(v) for v in rng.integers(2 * PAD + 1, size=2))
-    return tv.crop(tv.pad(image, [PAD]), top, left, *image.shape[-2:])
+    window: Tensor = tv.crop(tv.pad(image, [PAD]), top, left, *image.shape[-2:])
+    return window
 
 
 def flip(image: Tensor, rng: np.random.Generator) -> Tensor:
@@ -39,7 +40,8 @@ def cutout(image: Tensor, rng: np.random.Generator) -> Tensor:
     """A 10 x 10 square set to zero, wholly inside the image."""
     height, width = image.shape[-2:]
     top, left = int(rng.integers(height - CUT + 1)), int(rng.integers(width - CUT + 1))
-    return tv.erase(image, top, left, CUT, CUT, torch.zeros((), device=image.device))
+    erased: Tensor = tv.erase(image, top, left, CUT, CUT, torch.zeros((), device=image.device))
+    return erased
 
 
 def jitter(image: Tensor, rng: np.random.Generator) -> Tensor:
@@ -59,13 +61,15 @@ def jitter(image: Tensor, rng: np.random.Generator) -> Tensor:
 
 def rotate(image: Tensor, rng: np.random.Generator) -> Tensor:
     """Up to 45 degrees either way; what comes in from outside is zero."""
-    return tv.rotate(image, float(rng.uniform(-DEGREES, DEGREES)))
+    turned: Tensor = tv.rotate(image, float(rng.uniform(-DEGREES, DEGREES)))
+    return turned
 
 
 def affine(image: Tensor, rng: np.random.Generator) -> Tensor:
     """Rotation up to 45 degrees and scale 0.5 to 1.5."""
     angle, scale = float(rng.uniform(-DEGREES, DEGREES)), float(rng.uniform(*SCALE))
-    return tv.affine(image, angle, translate=[0, 0], scale=scale, shear=[0.0, 0.0])
+    mapped: Tensor = tv.affine(image, angle, translate=[0, 0], scale=scale, shear=[0.0, 0.0])
+    return mapped
 
 
 CHOICES = (crop, flip, cutout, jitter, rotate, affine)

@@ -50,11 +50,11 @@ def load(path: Path) -> Checkpoint:
     """
     try:
         with safe_open(path, framework="pt") as file:
-            note = json.loads(file.metadata()["fedsift"])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a mapping
+            note = dict(json.loads(file.metadata()["fedsift"]))
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no mapping
     except FileNotFoundError:
         raise FedsiftError(f"{path}: no such checkpoint; run the phase before it first.") from None
-    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
         raise FedsiftError(f"{path}: not a readable checkpoint ({error}); delete it and run again.") from error
     model = {name.removeprefix("model/"): value for name, value in tensors.items() if name.startswith("model/")}
     method = {

@@ -64,14 +64,12 @@ class ReferenceEngine:
         elif self.samples.free_rider[number]:
             used = int(keep.sum())
         else:
-            used = self._train(round_, number, x, y, order, torch.from_numpy(keep).to(y.device), method)
+            used = self._train(round_, client, method, x=x, order=order, keep=torch.from_numpy(keep).to(y.device))
         return LocalResult(Update(number, self.model.state_dict(), used), selection, noisy)
 
-    def _train(
-        self, round_: int, number: int, x: Tensor, y: Tensor, order: Tensor, keep: Tensor, method: Method
-    ) -> int:
-        """SGD on the kept samples; the number of them."""
-        training, model = self.training, self.model
+    def _train(self, round_: int, client: Client, method: Method, *, x: Tensor, order: Tensor, keep: Tensor) -> int:
+        """SGD on the kept samples; the number of them. ``x``, the client's labels and ``keep`` are in ``order``."""
+        training, model, number, y = self.training, self.model, client.number, client.labels
         kept_rows = torch.zeros_like(keep)
         kept_rows[order] = keep
         x, y = x[keep], y[keep]
@@ -85,7 +83,7 @@ class ReferenceEngine:
                 order = self._order(round_, number, epoch)
                 order = order[kept_rows[order]]
                 x, y = self._draw(self.samples.rows(number), order, round_, number, epoch)
-            for xb, yb in zip(x.split(training.batch_size), y.split(training.batch_size), strict=True):
+            for xb, yb in zip(torch.split(x, training.batch_size), torch.split(y, training.batch_size), strict=True):
                 output = model(xb)
                 loss = batch_loss(output, xb, yb, training.objective)
                 extra = method.loss(round_, output, yb, model)
@@ -119,7 +117,7 @@ class ReferenceEngine:
             return Signals()
         self.model.eval()
         losses, embeddings = [], []
-        for xb, yb in zip(x.split(self.chunk), y.split(self.chunk), strict=True):
+        for xb, yb in zip(torch.split(x, self.chunk), torch.split(y, self.chunk), strict=True):
             output = self.model(xb)
             losses.append(weigh(sample_errors(output, xb, yb), self.training.objective))
             embeddings.append(output.embedding)

@@ -1,8 +1,9 @@
 """Why a phase failed: one sentence where tables and summaries find it, the traceback in the log."""
 
 import json
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from fedsift.errors import FedsiftError
@@ -19,7 +20,8 @@ def noted(phase: str, log: str, state: Path = STATE) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        write_text(note, json.dumps({"reason": reason(error), "log": log}) + "\n")
+        with suppress(OSError):  # a full disk, say, which is then the error itself
+            write_text(note, json.dumps({"reason": reason(error), "log": log}) + "\n")
         raise
     note.unlink(missing_ok=True)
 
@@ -28,7 +30,8 @@ def reason(error: BaseException) -> str:
     """One sentence for an exception."""
     if isinstance(error, FedsiftError):
         return str(error)
-    if isinstance(error, MemoryError):
+    # PyTorch's own errors, told by their words so that this module need not import it.
+    if isinstance(error, MemoryError) or re.search("out of memory|can't allocate memory", str(error)):
         return "out of memory; ask for more (mem_mb) or lower evaluation.batch_size."
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'a file'}: {error.strerror}."

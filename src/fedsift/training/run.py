@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import signal
 import time
@@ -16,8 +17,8 @@ import torch
 
 from fedsift import models
 from fedsift.data.clients import load_federation
-from fedsift.data.packed import load_facts
 from fedsift.errors import FedsiftError
+from fedsift.files import sha256
 from fedsift.methods import registry
 from fedsift.methods.base import Task
 from fedsift.training import checkpoint, device
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from fedsift.specs import TrainSpec
 
 
-
 class Interrupted(FedsiftError):
     """The phase was asked to stop; its resume point is saved."""
 
@@ -43,21 +43,27 @@ def train(
     wanted_device: str = "auto",
     seconds: float = 60.0,
     rounds: int = 10,
+    *,
     state: Path = STATE,
     report: Callable[[str], None] = print,
 ) -> None:
     """Train the phase of ``spec`` and write its `checkpoint.safetensors` and `history.csv`.
 
     Args:
-        code: fingerprint of the code; a resume point of other code or another specification is not used.
-        seconds, rounds: the resume point is never older than this (counted at the ends of rounds).
+        spec: the phase.
+        code: fingerprint of the code; a resume point of other code, another specification or other inputs is not used.
+        wanted_device: auto, cpu or cuda.
+        seconds: the resume point is never older than this (counted at the ends of rounds)
+        rounds: and never more rounds behind than this.
+        state: folder of the resume points of all phases.
+        report: gets a line for every evaluation.
 
     Raises:
         FedsiftError: an input is missing or broken, another process is at this phase, or the phase was interrupted.
     """
     own = state / spec.phase
-    key = f"{spec.digest()} {code}"
-    with _sole_writer(own), _stop_signals() as asked_to_stop:
+    with _sole_writer(spec, own), _stop_signals() as asked_to_stop:
+        key = f"{spec.digest()} {code} {_inputs(spec)}"
         resume = own / "resume.safetensors"
         start, rows = _first(spec, key, resume)
         federation = _federation(spec, start, device.choose(wanted_device))
@@ -68,16 +74,17 @@ def train(
             rows.append(row)
             status = str(row["status"])
             _progress(own, spec, round_ + 1, first_round, began)
-            stale = time.monotonic() - saved_at >= seconds or round_ + 1 - saved_round >= rounds
-            if status != "ok" or asked_to_stop or (stale and round_ + 1 < spec.stop):
-                checkpoint.save(resume, _now(federation, key, round_ + 1, status, rows))
-                saved_at, saved_round = time.monotonic(), round_ + 1
             if "accuracy" in row:
                 report(f"round {round_}: accuracy {row['accuracy']:.4f}, loss {row['loss']:.4f}")
             if status != "ok":
                 report(f"round {round_}: the model is no longer finite; the run ends here as diverged.")
                 break
-            if asked_to_stop and round_ + 1 < spec.stop:
+            stale = time.monotonic() - saved_at >= seconds or round_ + 1 - saved_round >= rounds
+            stop = bool(asked_to_stop)  # a signal may come at any time; one that comes later waits for the next round
+            if round_ + 1 < spec.stop and (stop or stale):
+                checkpoint.save(resume, _now(federation, key, round_ + 1, status, rows))
+                saved_at, saved_round = time.monotonic(), round_ + 1
+            if stop and round_ + 1 < spec.stop:
                 raise Interrupted(f"{spec.phase}: stopped by a signal after round {round_}; run again to continue.")
         end = _now(federation, key, spec.stop, status)
         checkpoint.save(Path(spec.phase) / "checkpoint.safetensors", end)
@@ -93,7 +100,7 @@ def _first(spec: TrainSpec, key: str, resume: Path) -> tuple[Checkpoint, list[Ro
         except FedsiftError:
             resume.unlink()
         else:
-            if found.note["key"] == key:
+            if found.note.get("key") == key:
                 return found, list(found.note["history"])
     if spec.parent:
         parent = checkpoint.load(Path(spec.parent) / "checkpoint.safetensors")
@@ -106,12 +113,19 @@ def _first(spec: TrainSpec, key: str, resume: Path) -> tuple[Checkpoint, list[Ro
     return Checkpoint({}, {}, {"round": spec.start, "status": "ok"}), []
 
 
+def _inputs(spec: TrainSpec) -> str:
+    """SHA-256 of the phase's input files: their paths, which the specification holds, do not tell what is in them."""
+    files = [spec.arrays, spec.source_arrays, spec.partition, spec.noise, spec.rates]
+    files.append(f"{spec.parent}/checkpoint.safetensors" if spec.parent else None)
+    found = [sha256(file) if file and Path(file).is_file() else "none" for file in files]
+    return hashlib.sha256(" ".join(found).encode()).hexdigest()
+
+
 def _federation(spec: TrainSpec, start: Checkpoint, where: torch.device) -> Federation:
     data, truth = load_federation(spec)
-    classes = int(load_facts(Path(spec.arrays))["classes"])
-    model = models.build(spec.model, classes, seed_of(spec.seed, "init"))
-    model.to(where, memory_format=torch.channels_last)
-    task = Task(spec.rounds, spec.clients, classes, spec.seed)
+    model = models.build(spec.model, data.classes, seed_of(spec.seed, "init"))
+    model.to(device=where).to(memory_format=torch.channels_last)
+    task = Task(spec.rounds, spec.clients, data.classes, spec.seed)
     file = Path(spec.method.file) if spec.method.file else registry.find(spec.method.name)
     cls = registry.load(file)
     method = cls(cls.Options.model_validate(spec.method.options), task)
@@ -138,16 +152,19 @@ def _progress(own: Path, spec: TrainSpec, done: int, first: int, began: float) -
 
 
 @contextmanager
-def _sole_writer(own: Path) -> Iterator[None]:
+def _sole_writer(spec: TrainSpec, own: Path) -> Iterator[None]:
     """Hold the phase's lock; the kernel lets go of it however the process ends."""
     own.mkdir(parents=True, exist_ok=True)
-    with open(own / "lock", "w", encoding="utf-8") as lock:
+    with (own / "lock").open("w", encoding="utf-8") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise FedsiftError(
-                f"{own.name}: another process is training this phase; wait for it or stop it, then run again."
+                f"{spec.phase}: another process is training this phase; wait for it or stop it, then run again."
             ) from None
+        # Only a process that was killed while it wrote leaves these, and no other can be writing here now.
+        for left in (*own.glob(".*.tmp"), *Path(spec.phase).glob(".*.tmp")):
+            left.unlink(missing_ok=True)
         yield
 
 

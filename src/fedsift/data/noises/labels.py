@@ -7,9 +7,7 @@ import numpy as np
 from fedsift.errors import FedsiftError
 
 
-def wrong(
-    labels: np.ndarray, classes: int, rule: Literal["paper", "uniform"], rng: np.random.Generator
-) -> np.ndarray:
+def wrong(labels: np.ndarray, classes: int, rule: Literal["paper", "uniform"], rng: np.random.Generator) -> np.ndarray:
     """A wrong label for every sample.
 
     ``paper`` (MTAE, released code): r uniform over all classes; the label is r, or |y-1| where r = y. So

@@ -25,10 +25,7 @@ def rates_table(
         ``requested`` is the mean over their samples). Classes that a client does not hold have no row.
     """
     rows = pd.DataFrame({"client": client, "label": label, "noisy": noisy, "requested": requested[client]})
-    parts = [
-        rows.assign(**{column: ALL for column in total})
-        for total in ([], ["label"], ["client"], ["client", "label"])
-    ]
+    parts = [rows.assign(**dict.fromkeys(total, ALL)) for total in ([], ["label"], ["client"], ["client", "label"])]
     table = (
         pd.concat(parts)
         .groupby(["client", "label"], as_index=False)

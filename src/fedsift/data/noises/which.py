@@ -3,13 +3,12 @@
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 Scope = Literal["first", "random", "user-first", "user-random"]
 
 
-def which(
-    sample: np.ndarray, user: np.ndarray, rate: float | np.ndarray, scope: Scope, key: np.ndarray
-) -> np.ndarray:
+def which(sample: np.ndarray, user: np.ndarray, rate: float | np.ndarray, scope: Scope, key: np.ndarray) -> np.ndarray:
     """Rows that become noisy, in the order in which they are taken.
 
     MTAE paper, released code: the first 20,000 of CIFAR-10 in the data set's order (``first``); of MNIST the
@@ -36,4 +35,5 @@ def which(
     size = np.bincount(group)
     start = np.cumsum(size) - size
     place = np.arange(len(order)) - start[group[order]]
-    return order[place < np.rint(rate * size)[group[order]]]
+    chosen: NDArray[np.int64] = order[place < np.rint(rate * size)[group[order]]]
+    return chosen

@@ -59,8 +59,8 @@ def _draw(
     cuts = np.zeros((len(by_label), clients + 1), np.int64)
     shuffled = []
     for positions, cut in zip(by_label, cuts, strict=True):
-        positions = positions.copy()
-        rng.shuffle(positions)
+        turned = positions.copy()
+        rng.shuffle(turned)
         with np.errstate(invalid="ignore"):
             share = rng.dirichlet(np.full(clients, alpha)) * (sizes < total / clients)
         whole = share.sum()
@@ -70,7 +70,7 @@ def _draw(
         cut[1:] = np.cumsum(share / whole) * len(positions)
         cut[-1] = len(positions)
         sizes += np.diff(cut)
-        shuffled.append(positions)
+        shuffled.append(turned)
     return shuffled, cuts
 
 

@@ -23,9 +23,7 @@ def power_law(
     """
     names, codes = np.unique(labels, return_inverse=True)
     if labels_per_user > len(names):
-        raise FedsiftError(
-            f"a user cannot own {labels_per_user} labels of {len(names)}; lower `labels_per_user`."
-        )
+        raise FedsiftError(f"a user cannot own {labels_per_user} labels of {len(names)}; lower `labels_per_user`.")
     owned = (np.arange(users)[:, None] + np.arange(labels_per_user)) % len(names)
     reserved = np.bincount(owned.ravel(), minlength=len(names)) * first
     spare = np.bincount(codes) - reserved

@@ -5,9 +5,7 @@ import numpy as np
 from fedsift.errors import FedsiftError
 
 
-def shards(
-    labels: np.ndarray, clients: int, count: int, size: int, rng: np.random.Generator
-) -> list[np.ndarray]:
+def shards(labels: np.ndarray, clients: int, count: int, size: int, rng: np.random.Generator) -> list[np.ndarray]:
     """Positions of each client: ``count / clients`` shards, in the order in which they were dealt.
 
     The sort is stable, so a shard holds its samples in the data set's order; it may straddle two labels.
@@ -17,8 +15,7 @@ def shards(
     """
     if count % clients:
         raise FedsiftError(
-            f"{count} shards cannot be dealt evenly to {clients} clients; "
-            "make `shards` a multiple of `clients`."
+            f"{count} shards cannot be dealt evenly to {clients} clients; make `shards` a multiple of `clients`."
         )
     needed = count * size
     if needed > len(labels):
