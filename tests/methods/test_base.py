@@ -44,7 +44,7 @@ def test_defaults_are_fedavg() -> None:
     assert method.trains(0)
     assert method.signals(0) == frozenset()
     assert method.select(0, Client(0, None, None), Signals(), rng) is None
-    assert method.loss(0, None, None, None) is None
+    assert method.loss(0, None, None, None, None) is None
     assert method.keep(0, []) is None
     method.observe(0, Evidence([], [], []))
     assert method.state_dict() == {}

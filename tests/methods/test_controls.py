@@ -41,6 +41,8 @@ def test_drop_highest(scores: list[int], percent: int) -> None:
 
 def test_of_equal_ones_the_later_are_dropped() -> None:
     assert drop_highest(np.array([1.0, 2.0, 2.0, 2.0]), 0.5).tolist() == [True, True, False, False]
+    many = drop_highest(np.tile([1.0, 2.0], 200), 0.25)
+    assert np.flatnonzero(~many).tolist() == list(range(201, 400, 2))
 
 
 def test_top_loss_drops_the_highest() -> None:

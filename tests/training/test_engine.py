@@ -48,7 +48,7 @@ class Spy(Method):
         keep = self.keep_of(client.labels)
         return None if keep is None else Selection(keep=keep)
 
-    def loss(self, round_: int, output: Any, labels: Tensor, model: nn.Module) -> None:
+    def loss(self, round_: int, output: Any, labels: Tensor, model: nn.Module, start: State) -> None:
         self.batches.append(labels.tolist())
 
 
@@ -308,7 +308,7 @@ def test_loss_hook_adds_a_term() -> None:
     """FedProx's pull towards zero is weight decay: mu/2 |w|^2 adds mu w to the gradient."""
 
     class Pull(Method):
-        def loss(self, round_: int, output: Any, labels: Tensor, model: nn.Module) -> Tensor:
+        def loss(self, round_: int, output: Any, labels: Tensor, model: nn.Module, start: State) -> Tensor:
             return 0.05 * sum(w.square().sum() for w in model.parameters())
 
     setting = Setting([9])

@@ -12,15 +12,17 @@ import pytest
 from training.tiny import spec_of
 
 from fedsift.errors import FedsiftError
+from fedsift.specs import Settings
 from fedsift.training.run import train
 
 OUTPUTS = ("checkpoint.safetensors", "history.csv")
 
 
-def start(*arguments: str) -> "subprocess.Popen[str]":
+def start(rounds: int = 10) -> "subprocess.Popen[str]":
     """``fedsift train`` on the specification in the working directory."""
+    Path("settings.json").write_text(Settings(device="cpu", checkpoint_rounds=rounds).text())
     return subprocess.Popen(
-        [sys.executable, "-m", "fedsift", "train", "spec.json", "--device", "cpu", *arguments],
+        [sys.executable, "-m", "fedsift", "train", "spec.json", "--settings", "settings.json"],
         env=os.environ | {"OMP_NUM_THREADS": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -64,7 +66,7 @@ def test_killed_in_the_middle_changes_no_byte(world: Path) -> None:
     assert "Traceback" not in stopped
 
     done = json.loads(Path(".fedsift/runs/runs/p/progress.json").read_text())["done"]
-    process = start("--rounds", "3")
+    process = start(rounds=3)
     wait_for_round(spec.phase, done + 8)
     process.kill()
     finish(process, -signal.SIGKILL)

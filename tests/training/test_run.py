@@ -271,6 +271,22 @@ def test_resume_point_of_something_else_is_not_used(world: Path, before_round: A
     assert outputs(spec) == fresh
 
 
+def test_resume_point_of_the_other_kind_of_device_is_not_used(world: Path, before_round: Any) -> None:
+    """Its bits differ, and a result is of one device. (Written by hand here, since there may be no other device.)"""
+    spec = spec_of(stop=6)
+    before_round(crash_at(4))
+    with pytest.raises(CrashError):
+        run(spec, rounds=1)
+    saved = checkpoint.load(resume_of(spec))
+    key = str(saved.note["key"])
+    assert key.endswith(" cpu")
+    moved = dict(saved.note) | {"key": key.removesuffix("cpu") + "cuda"}
+    checkpoint.save(resume_of(spec), checkpoint.Checkpoint(saved.model, saved.method, moved))
+    begun = before_round(lambda round_: None)
+    run(spec)
+    assert begun == [0, 1, 2, 3, 4, 5]
+
+
 def test_parent_made_again_is_another_parent(world: Path, before_round: Any) -> None:
     parents = [spec_of(phase="parent", stop=4, seed=seed) for seed in (3, 4)]
     child = spec_of("top-loss", {"start": 4}, phase="parent/child", parent="parent", start=4)

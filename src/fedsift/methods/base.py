@@ -6,7 +6,7 @@ use, because the planner imports every method of a grid to read its options and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Start = Annotated[int, Field(ge=1, strict=True)] | Annotated[float, Field(gt=0, lt=1)]
 """A round, or a share of all rounds: 0.4 is round 400 of 1000. (1.0 is neither: all rounds leave nothing to do.)"""
 
-Signal = Literal["losses", "embedding"]
+Signal = Literal["losses", "embedding", "logits"]
 
 
 class Step(NamedTuple):
@@ -73,11 +73,13 @@ class Signals:
     Attributes:
         losses: [n, m] weighted loss terms, (lambda_cls CE, lambda_rec MSE) for the autoencoders, (CE) for classifiers.
         embedding: [n, d].
+        logits: [n, classes].
         Each is None unless the method asked for it.
     """
 
     losses: Tensor | None = None
     embedding: Tensor | None = None
+    logits: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -118,11 +120,14 @@ class Evidence:
         clients: numbers of the clients that took part, ascending.
         uploads: their uploads, in the same order.
         used: samples that each trained on.
+        public: embedding [n, d] and labels [n] of the server's own data (the test set) under the new global model,
+            computed when called.
     """
 
     clients: Sequence[int]
     uploads: Sequence[Mapping[str, np.ndarray]]
     used: Sequence[int]
+    public: Callable[[], tuple[Tensor, Tensor]] | None = None
 
 
 class Method:
@@ -166,9 +171,19 @@ class Method:
         """Which samples the client trains on, and what it uploads. None: all, nothing."""
         return None
 
-    def loss(self, round_: int, output: Output, labels: Tensor, model: nn.Module) -> Tensor | None:
-        """A term added to the local loss of one batch; a scalar tensor."""
+    def loss(
+        self, round_: int, output: Output, labels: Tensor, model: nn.Module, start: Mapping[str, Tensor]
+    ) -> Tensor | None:
+        """A term added to the local loss of one batch; a scalar tensor. ``start`` is the round's global model."""
         return None
+
+    def reply_signals(self, round_: int) -> frozenset[Signal]:
+        """What has to be computed of every sample of a client after it has trained, with the client's own model."""
+        return frozenset()
+
+    def reply(self, round_: int, client: Client, signals: Signals) -> Mapping[str, np.ndarray]:
+        """What the client uploads after training, beside what ``select`` uploaded."""
+        return {}
 
     def keep(self, round_: int, updates: Sequence[Update]) -> Sequence[bool] | None:
         """Which updates are averaged; None for all."""

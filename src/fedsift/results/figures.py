@@ -15,6 +15,9 @@ from fedsift.results.statistics import estimate
 from fedsift.results.style import INK, SOFT, Look, drawing, looks, save
 
 _METRIC = "accuracy"
+_BAND = 3
+"""With fewer seeds the 95 % interval spans the whole panel; each seed is a thin line instead."""
+
 _STARTS = 3
 """Selection starts that a panel marks at most; more would be clutter."""
 
@@ -27,7 +30,7 @@ def write_figure(results: Results, name: FigureName, folder: Path) -> None:
 
 
 def rounds_figure(results: Results, noise: str) -> Figure:
-    """Accuracy over rounds: a panel per client count, a line per method (mean over seeds, 95 % band)."""
+    """Accuracy over rounds: a panel per client count, a line per method with its 95 % band or its seeds."""
     spec = results.spec
     across = 1 if len(spec.clients) == 1 else 2
     down = -(-len(spec.clients) // across)
@@ -89,6 +92,10 @@ def clients_figure(results: Results, noise: str) -> Figure:
     _panel(axes, "", drawn)
     axes.set_xticks(range(len(spec.clients)), [f"{clients} clients" for clients in spec.clients])
     axes.set_xlim(-0.5, len(spec.clients) - 0.5)
+    if drawn:
+        # An interval of few seeds reaches beyond what an accuracy can be.
+        low, high = axes.get_ylim()
+        axes.set_ylim(max(0, low), min(101, high))
     axes.grid(visible=False, axis="x")
     for edge in range(1, len(spec.clients)):
         axes.axvline(edge - 0.5, color=SOFT, lw=0.6, alpha=0.5)
@@ -110,7 +117,12 @@ def _line(axes: Axes, results: Results, key: Key, look: Look) -> float | None:
     points = [estimate([float(run.columns[_METRIC][at]) for run in runs]) for at in rounds]
     means = np.array([100 * point.mean for point in points if point])
     halves = np.array([100 * (point.half or 0) for point in points if point])
-    axes.fill_between(rounds, means - halves, means + halves, color=look.color, alpha=0.14, lw=0)
+    if len(runs) >= _BAND:
+        axes.fill_between(rounds, means - halves, means + halves, color=look.color, alpha=0.14, lw=0)
+    elif len(runs) > 1:
+        for run in runs:
+            curve = [100 * float(run.columns[_METRIC][at]) for at in rounds]
+            axes.plot(rounds, curve, color=look.color, lw=0.6, alpha=0.45)
     # Markers of methods with equal curves must not cover each other.
     every = max(1, len(rounds) // 6)
     marks = (look.place * every // max(1, len(results.spec.methods)), every)

@@ -129,7 +129,8 @@ def _shown(results: Results, name: TableName) -> bool:
 _CAPTIONS = {
     "rounds": (
         "Test accuracy over rounds, one panel per client count: mean over seeds, with its 95 % interval as a band "
-        "where there are several seeds. The axis may leave out low values of the first rounds."
+        "where there are three seeds or more, else with each seed as a thin line. The axis may leave out low values of "
+        "the first rounds."
     ),
     "clients": (
         "Test accuracy at the best round by client count: mean over seeds with its 95 % interval; a diamond is "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,7 +55,7 @@ class ReferenceEngine:
         x, y = self._draw(rows, order, round_, number, 0)
         noisy = self.samples.noisy[rows][order]
         load(self.model, state)
-        signals = self._signals(x, y, method.signals(round_))
+        signals = self.signals(x, y, method.signals(round_))
         client = Client(number, y, noisy if method.sees_truth else None)
         selection = method.select(round_, client, signals, stream(self.seed, "select", round_, number)) or Selection()
         keep = np.ones(len(y), dtype=bool) if selection.keep is None else selection.keep
@@ -64,10 +64,24 @@ class ReferenceEngine:
         elif self.samples.free_rider[number]:
             used = int(keep.sum())
         else:
-            used = self._train(round_, client, method, x=x, order=order, keep=torch.from_numpy(keep).to(y.device))
+            keep_rows = torch.from_numpy(keep).to(y.device)
+            used = self._train(round_, client, method, state, x=x, order=order, keep=keep_rows)
+        if wanted := method.reply_signals(round_):
+            reply = method.reply(round_, client, self.signals(x, y, wanted))
+            selection = replace(selection, upload={**selection.upload, **reply})
         return LocalResult(Update(number, self.model.state_dict(), used), selection, noisy)
 
-    def _train(self, round_: int, client: Client, method: Method, *, x: Tensor, order: Tensor, keep: Tensor) -> int:
+    def _train(
+        self,
+        round_: int,
+        client: Client,
+        method: Method,
+        start: dict[str, Tensor],
+        *,
+        x: Tensor,
+        order: Tensor,
+        keep: Tensor,
+    ) -> int:
         """SGD on the kept samples; the number of them. ``x``, the client's labels and ``keep`` are in ``order``."""
         training, model, number, y = self.training, self.model, client.number, client.labels
         kept_rows = torch.zeros_like(keep)
@@ -86,7 +100,7 @@ class ReferenceEngine:
             for xb, yb in zip(torch.split(x, training.batch_size), torch.split(y, training.batch_size), strict=True):
                 output = model(xb)
                 loss = batch_loss(output, xb, yb, training.objective)
-                extra = method.loss(round_, output, yb, model)
+                extra = method.loss(round_, output, yb, model, start)
                 sgd.step(loss if extra is None else loss + extra)
         return len(y)
 
@@ -111,19 +125,21 @@ class ReferenceEngine:
         return x, self.samples.y[rows][order]
 
     @torch.no_grad()
-    def _signals(self, x: Tensor, y: Tensor, wanted: frozenset[Signal]) -> Signals:
-        """What the method asked for, from the fresh global model."""
+    def signals(self, x: Tensor, y: Tensor, wanted: frozenset[Signal]) -> Signals:
+        """What is ``wanted`` of images [n, C, H, W] and their labels, from the working model in eval mode."""
         if not wanted:
             return Signals()
         self.model.eval()
-        losses, embeddings = [], []
+        losses, embeddings, logits = [], [], []
         for xb, yb in zip(torch.split(x, self.chunk), torch.split(y, self.chunk), strict=True):
             output = self.model(xb)
             losses.append(weigh(sample_errors(output, xb, yb), self.training.objective))
             embeddings.append(output.embedding)
+            logits.append(output.logits)
         return Signals(
             losses=torch.cat(losses) if "losses" in wanted else None,
             embedding=torch.cat(embeddings) if "embedding" in wanted else None,
+            logits=torch.cat(logits) if "logits" in wanted else None,
         )
 
 

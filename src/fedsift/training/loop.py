@@ -70,12 +70,19 @@ class Federation:
         }
         if not all(bool(torch.isfinite(value).all()) for value in self.state.values()):
             return row | {"status": "diverged"}
-        method.observe(round_, Evidence(clients, uploads, used))
+        method.observe(round_, Evidence(clients, uploads, used, self._public))
         row |= detection(noisy, keep, suspicion)
         if round_ % self.spec.evaluation.every == 0 or round_ == self.spec.rounds - 1:
             load(self.model, self.state)
             row |= evaluate(self.model, self.samples, self.spec.training.objective, self.spec.evaluation.batch_size)
         return row
+
+    def _public(self) -> tuple[Tensor, Tensor]:
+        load(self.model, self.state)
+        x, y = self.samples.images(self.samples.x_test), self.samples.y_test
+        embedding = self.engine.signals(x, y, frozenset({"embedding"})).embedding
+        assert embedding is not None
+        return embedding, y
 
     def _admit(self, round_: int, method: Method) -> Sequence[int]:
         """Ascending numbers of the clients that take part, so that their order can change nothing."""

@@ -51,7 +51,8 @@ def train(
 
     Args:
         spec: the phase.
-        code: fingerprint of the code; a resume point of other code, another specification or other inputs is not used.
+        code: fingerprint of the code; a resume point of other code, another specification, other inputs or the other
+            kind of device is not used.
         wanted_device: auto, cpu or cuda.
         seconds: the resume point is never older than this (counted at the ends of rounds)
         rounds: and never more rounds behind than this.
@@ -63,10 +64,11 @@ def train(
     """
     own = state / spec.phase
     with _sole_writer(spec, own), _stop_signals() as asked_to_stop:
-        key = f"{spec.digest()} {code} {_inputs(spec)}"
+        where = device.choose(wanted_device)
+        key = f"{spec.digest()} {code} {_inputs(spec)} {where.type}"
         resume = own / "resume.safetensors"
         start, rows = _first(spec, key, resume)
-        federation = _federation(spec, start, device.choose(wanted_device))
+        federation = _federation(spec, start, where)
         saved_at, saved_round = time.monotonic(), int(start.note["round"])
         began, first_round, status = time.monotonic(), saved_round, str(start.note["status"])
         for round_ in range(first_round, spec.stop if status == "ok" else first_round):
