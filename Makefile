@@ -50,6 +50,8 @@ format: $(STAMP) ## apply the formatters
 docs: $(STAMP) ## write the generated pages
 	fedsift config --reference > docs/configuration.md
 	fedsift config --schema > docs/configuration.schema.json
+	fedsift config --discrepancies > docs/discrepancies.md
+	fedsift config --code-parity > config/code-parity.yaml
 
 lock: $(STAMP) ## compile envs/requirements.in into the lock, for every platform, with hashes
 	uv pip compile envs/requirements.in --universal --python-version 3.11 --generate-hashes --quiet \

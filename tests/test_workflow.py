@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from checkout import MINIATURE
 
@@ -53,16 +54,71 @@ def test_scales_are_files(project: Path) -> None:
     assert scale_files("quick") == [Path("config.yaml")]
     assert scale_files("paper") == [Path("config.yaml"), Path("config/paper.yaml")]
     with pytest.raises(
-        FedsiftError, match=r"^no scale 'papr': config/papr.yaml does not exist; scales: .*paper, quick\.$"
+        FedsiftError, match=r"^no scale 'papr': config/papr.yaml does not exist; scales: .*paper, quick, standin\.$"
     ):
         scale_files("papr")
 
 
 @pytest.mark.parametrize("file", sorted(path.stem for path in (ROOT / "config").glob("*.yaml")))
 def test_every_scale_that_ships_can_be_planned(project: Path, file: str) -> None:
+    _stand_in(20_000)
     plan = Plan.of_files(scale_files(file))
     assert plan.config.scale == file
     assert plan.grid.phases
+
+
+def _stand_in(images: int) -> None:
+    """What the scale `standin` asks the user for."""
+    folder = Path("data/own/standin")
+    folder.mkdir(parents=True)
+    for part, count in (("train", images), ("test", 1)):
+        np.savez(folder / f"{part}.npz", x=np.zeros((count, 2, 2, 1), np.uint8), y=np.zeros(count, np.int64))
+
+
+def test_a_stand_in_is_named_as_one_and_must_be_large_enough(project: Path) -> None:
+    with pytest.raises(FedsiftError, match=r"data set standin needs train\.npz and test\.npz"):
+        Plan.of_files(scale_files("standin"))
+    _stand_in(19_999)
+    with pytest.raises(FedsiftError, match="need 20000 foreign images, but 'standin' has 19999"):
+        Plan.of_files(scale_files("standin"))
+    shutil.rmtree("data")
+    _stand_in(20_000)
+    plan = Plan.of_files([*scale_files("paper"), "config/standin.yaml"])
+    assert plan.config.scale == "standin"
+    assert {noise for table in plan.grid.tables.values() for noise in table.noises} == {"open-standin-own"}
+
+
+def test_the_paper_scale_is_the_papers_grid(project: Path) -> None:
+    config = Plan.of_files(scale_files("paper")).config
+    loss = {"fedavg", "loss-threshold", "loss-iforest", "loss-ocsvm"}
+    feature = {"feature-iforest", "feature-ocsvm", "svdd", "svdd+feature-iforest", "svdd+feature-ocsvm"}
+    noises: dict[str, list[str]] = {"mnist": [], "cifar10": []}
+    for experiment in config.experiments.values():
+        noises[experiment.dataset] += experiment.noises
+        open_set = any(noise.startswith("open-") for noise in experiment.noises)
+        clean = set(experiment.noises) == {"clean"}
+        assert set(experiment.methods) == ({"fedavg"} if clean else loss | feature if open_set else loss)
+        assert (experiment.clients, experiment.rounds) == ([1000, 200, 100, 50], 1000)
+        assert (experiment.seeds, experiment.sampling.share) == ([0, 1, 2, 3, 4], 0.1)
+    assert noises == {
+        "mnist": ["clean", "closed-set", "open-emnist-letters"],
+        "cifar10": ["clean", "closed-set", "open-svhn", "open-imagenet32"],
+    }
+
+
+def test_the_papers_tables_exist_by_name(project: Path) -> None:
+    tables = Plan.of_files(scale_files("paper")).grid.tables
+    for name in (
+        "cifar10-closed/tables/closed-set",  # CIFAR-10, loss space
+        "mnist-closed/tables/closed-set",  # MNIST, loss space
+        "cifar10-open/tables/loss-space/open-svhn",
+        "cifar10-open/tables/feature-space/open-imagenet32",
+        "cifar10-open/tables/feature-space-svdd/open-imagenet32",
+        "mnist-open/tables/feature-space-svdd/open-emnist-letters",
+    ):
+        experiment = name.split("/")[0]
+        files = table_files(tables[f"reports/paper/{experiment}"])
+        assert {f"reports/paper/{name}-{what}.csv" for what in ("accuracy-best", "macro-f1-best")} <= set(files)
 
 
 # Inputs: what a stage reads is what the stages before it make

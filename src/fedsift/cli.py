@@ -185,9 +185,12 @@ def config(
     overlays: Overlays = None,
     schema: Annotated[bool, typer.Option("--schema", help="JSON schema of configuration files.")] = False,
     reference: Annotated[bool, typer.Option("--reference", help="Reference page of all keys, as Markdown.")] = False,
+    discrepancies: Annotated[bool, typer.Option(help="Where paper and authors' code part, as Markdown.")] = False,
+    code_parity: Annotated[bool, typer.Option(help="The scale that follows the authors' code.")] = False,
 ) -> None:
     """Check a configuration and print it with all defaults; or print what a configuration may hold."""
     from fedsift.config import load
+    from fedsift.config.parity import code_parity_text, discrepancies_page
     from fedsift.config.reference import reference_page, schema_text
     from fedsift.workflow import config_files, scale_files
 
@@ -195,6 +198,10 @@ def config(
         print(schema_text(), end="")
     elif reference:
         print(reference_page(), end="")
+    elif discrepancies:
+        print(discrepancies_page(), end="")
+    elif code_parity:
+        print(code_parity_text(), end="")
     else:
         loaded: Config = load(config_files([*scale_files(scale), *(overlays or [])]))
         print(loaded.model_dump_json(indent=2))

@@ -15,7 +15,7 @@ from typing import Any
 from fedsift.config.model import Config, Experiment, NoNoise, OpenSetNoise
 from fedsift.methods import registry
 from fedsift.methods.base import Step
-from fedsift.specs import CellSpec, MethodSpec, NoiseSpec, PartitionSpec, ReportSpec, TableSpec, TrainSpec
+from fedsift.specs import CellSpec, GroupSpec, MethodSpec, NoiseSpec, PartitionSpec, ReportSpec, TableSpec, TrainSpec
 
 
 @dataclass
@@ -98,6 +98,7 @@ def _add_experiment(grid: Grid, config: Config, name: str, experiment: Experimen
         noises=list(experiment.noises),
         clients=experiment.clients,
         methods=experiment.methods,
+        groups={name: GroupSpec(title=one.title, methods=one.methods) for name, one in experiment.tables.items()},
         seeds=experiment.seeds,
         cells=cells,
         output=output,

@@ -8,7 +8,7 @@ import hashlib
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from fedsift.config.model import AnyNoise, AnyPartition, Data, Evaluation, Sampling, Training
 from fedsift.errors import FedsiftError
@@ -127,6 +127,13 @@ class CellSpec(Section):
     """Folders of the phases, first to last; together their histories cover all rounds."""
 
 
+class GroupSpec(Section):
+    """Methods that stand in tables of their own."""
+
+    title: str
+    methods: list[str]
+
+
 class TableSpec(Spec):
     """Tables and figures of one experiment."""
 
@@ -141,6 +148,8 @@ class TableSpec(Spec):
     noises: list[str]
     clients: list[int]
     methods: list[str]
+    groups: dict[str, GroupSpec] = Field({})
+    """Groups of methods by name; where there are any, accuracy and F1 have a table a group instead of one of all."""
     seeds: list[int]
     cells: list[CellSpec]
     output: str

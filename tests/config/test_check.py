@@ -50,6 +50,11 @@ def methods(text: str) -> tuple[str, str]:
         ([("[50, 20]", "[50, 20, 50]")], "config.yaml:17: experiment 'one': clients holds 50 twice; keep one."),
         ([("- loss-ocsvm", "- fedavg")], "config.yaml:20: experiment 'one': methods holds fedavg twice; keep one."),
         ([("[0, 1]", "[1, 1]")], "config.yaml:21: experiment 'one': seeds holds 1 twice; keep one."),
+        ([("seeds: [0, 1]", "tables: {a: {title: A, methods: [fedavg, loss-ocvsm]}}\n    seeds: [0, 1]")],
+         "config.yaml:21: experiment 'one': table 'a' has the method 'loss-ocvsm', which the experiment does not run; "
+         "did you mean 'loss-ocsvm'?"),
+        ([("seeds: [0, 1]", "tables: {a: {title: A, methods: [fedavg, fedavg]}}\n    seeds: [0, 1]")],
+         "config.yaml:21: experiment 'one': tables.a.methods holds fedavg twice; keep one."),
         # splits
         ([("[50, 20]", "[20, 290]")], "config.yaml:17: experiment 'one': 290 clients of at least 5 samples each need "
          "1450, but there are 1442; use fewer clients."),
@@ -147,6 +152,48 @@ def test_starts_inside_the_rounds(desk: Any, start: str) -> None:
 )
 def test_the_edge_of_what_works(desk: Any, changes: list[tuple[str, str]]) -> None:
     desk.load(*changes)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("pairs: [[7, 1], [10, 2]]", "config.yaml:15: experiment 'one': 'digits' has no class 10."),
+        ("pairs: [[7, 11]]", "config.yaml:15: experiment 'one': 'digits' has no class 11."),
+        ("pairs: [[7, 7]]", "config.yaml:15: experiment 'one': the pair [7, 7] changes nothing; give it another new "
+         "label."),
+        ("pairs: [[7, 1], [7, 2]]", "config.yaml:15: experiment 'one': two pairs begin with the label 7; a sample can "
+         "get one new label only."),
+        ("pairs: [[7, 1]]; rate: 0.003", "config.yaml:16: experiment 'one': 0.3% of a class with 144.2 samples on "
+         "average rounds to no noise at all; raise the rate."),
+        ("pairs: [[7, 1, 2]]", "config.yaml:15: 'experiments.one.noises.dirty.pairs.0' is a list; a pair is the old "
+         "label and the new one, such as [7, 1]."),
+        ("pairs: [[7, -1]]", "config.yaml:15: 'experiments.one.noises.dirty.pairs.0.1' is -1; allowed: integer from "
+         "0."),
+        ("pairs: []", "config.yaml:15: 'experiments.one.noises.dirty.pairs' is an empty list; allowed: list of list of "
+         "integer from 0, at least 1 of them."),
+        ("rate: 0.5", "config.yaml:13: 'experiments.one.noises.dirty.pairs' is missing; add it (list of list of "
+         "integer from 0, at least 1 of them; see docs/configuration.md)."),
+        ("pairs: [[7, 1]]; rate: 1.5", "config.yaml:16: 'experiments.one.noises.dirty.rate' is 1.5; allowed: number "
+         "above 0 and up to 1."),
+        ("pairs: [[7, 1]]; source: photos", "config.yaml:16: unknown key 'experiments.one.noises.dirty.source'; "
+         "known here: kind, pairs, rate, scope, seed."),
+    ],
+)  # fmt: skip
+def test_targeted_noise_that_cannot_work(refusal: Refusal, text: str, sentence: str) -> None:
+    assert refusal(noise(f"kind: targeted; {text}")) == sentence
+
+
+@pytest.mark.parametrize("text", ["pairs: [[7, 1]]", "pairs: [[7, 1], [1, 7], [9, 1]]; rate: 1.0; scope: user-random"])
+def test_targeted_noise(desk: Any, text: str) -> None:
+    desk.load(noise(f"kind: targeted; {text}"))
+
+
+def test_a_soft_start_after_the_full_one(refusal: Refusal) -> None:
+    sentence = refusal(methods("  loss-iforest-soft: {first: 0.5}\n"), ("- loss-ocsvm", "- loss-iforest-soft"))
+    assert sentence == (
+        "config.yaml:22: experiment 'one': the lineage of method 'loss-iforest-soft' cannot be worked out: "
+        "its option first is round 50, after start, round 40; lower it."
+    )
 
 
 def own_set(shape: tuple[int, int] = (8, 8)) -> None:

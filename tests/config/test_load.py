@@ -79,11 +79,11 @@ def test_the_base_loads(desk: Any) -> None:
         ("      scheme: dirichlet\n", "", "config.yaml:8: 'experiments.one.partition.scheme' is missing; "
          "add one of: iid, dirichlet, power-law, shards."),
         ("        kind: closed-set\n", "", "config.yaml:13: 'experiments.one.noises.dirty.kind' is missing; "
-         "add one of: none, closed-set, open-set, bad-clients."),
+         "add one of: none, closed-set, open-set, targeted, bad-clients."),
         ("scheme: dirichlet", "scheme: dirichlt", "config.yaml:9: 'experiments.one.partition.scheme' is 'dirichlt'; "
          "did you mean 'dirichlet'?"),
         ("kind: closed-set", "kind: 3", "config.yaml:14: 'experiments.one.noises.dirty.kind' is '3'; "
-         "one of: none, closed-set, open-set, bad-clients."),
+         "one of: none, closed-set, open-set, targeted, bad-clients."),
         ("training:\n      lr: 0.5", "training: 0.5",
          "config.yaml:23: 'experiments.one.training' is 0.5; allowed: section."),
         # names

@@ -19,11 +19,23 @@ METHOD = Mine
 
 BUILT_IN = {
     "fedavg": "FedAvg",
+    "feature-iforest": "FeatureIforest",
+    "feature-ocsvm": "FeatureOcsvm",
     "loss-ocsvm": "LossOcsvm",
     "loss-iforest": "LossIforest",
     "loss-threshold": "LossThreshold",
+    "gmm-loss": "GmmLoss",
+    "loss-iforest-auto": "LossIforestAuto",
+    "loss-iforest-rich": "LossIforestRich",
+    "loss-iforest-soft": "LossIforestSoft",
+    "loss-ocsvm-auto": "LossOcsvmAuto",
+    "loss-ocsvm-soft": "LossOcsvmSoft",
+    "loss-threshold-released": "LossThresholdReleased",
     "oracle": "Oracle",
     "random-drop": "RandomDrop",
+    "svdd": "Svdd",
+    "svdd+feature-iforest": "SvddFeatureIforest",
+    "svdd+feature-ocsvm": "SvddFeatureOcsvm",
     "top-loss": "TopLoss",
 }
 

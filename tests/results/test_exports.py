@@ -52,6 +52,19 @@ def test_known_answers(made: Any) -> None:
     assert cell(table, "fedavg", "detection_precision", "selection")["n"] == "0"
 
 
+def test_reconstructions_where_there_are_any(made: Any) -> None:
+    spec = made.finished()
+    table = rows(cells_csv(results(made, spec)))
+    assert float(cell(table, "fedavg", "psnr", "last")["mean"]) == pytest.approx(20.39)
+    assert float(cell(table, "loss-ocsvm", "ssim", "best")["gain"]) == pytest.approx(0.05)
+    run = rows(runs_csv(results(made, spec)))[0]
+    assert (float(run["best_psnr"]), float(run["last_ssim"])) == (20.4, pytest.approx(-0.12))
+    for one in spec.cells:
+        made.history(one.phases[0], [made.row(at, 0.4, psnr="", ssim="") for at in range(4)])
+    assert not {"psnr", "ssim"} & {row["metric"] for row in rows(cells_csv(results(made, spec)))}
+    assert rows(runs_csv(results(made, spec)))[0]["best_psnr"] == ""
+
+
 def test_other_scales_are_not_judged(made: Any) -> None:
     row = cell(rows(cells_csv(results(made, made.finished(scale="laptop")))), "loss-ocsvm", "accuracy", "best")
     assert row["verdict"] == row["gain_verdict"] == "scale is not the paper's"

@@ -43,6 +43,13 @@ def test_a_contradicting_number_is_shown_beside_not_instead(made: Any) -> None:
     assert [entry.value for entry in reference.alternatives(where)] == [0.0099]
 
 
+def test_a_released_method_stands_for_what_is_printed(made: Any) -> None:
+    reference = Reference.load(made.reference, "mtae")
+    where = Where("mnist", "closed-set", 1000, "loss-threshold-released", "accuracy", "best", "value")
+    assert reference.find(where) is reference.find(where._replace(method="loss-threshold"))
+    assert reference.find(where) is not None
+
+
 def test_alternatives_say_why(made: Any) -> None:
     assert all(entry.note for entry in Reference.load(made.reference, "mtae").values if entry.alternative)
 
@@ -55,6 +62,7 @@ def test_a_paper_without_a_file_prints_nothing_but_a_missing_folder_is_an_error(
 
 MISTAKES = [
     (("values", 2, "method"), "loss-ocvsm", "'loss-ocvsm' is not listed in methods; did you mean 'loss-ocsvm'"),
+    (("stands_for", "new"), "old", "stands_for, new: it stands for 'old'; the first may not be listed in methods"),
     (("values", 0, "noise"), "rain", "values, entry 1, noise: 'rain' is not listed in noises"),
     (("values", 0, "value"), 39.74, "values, entry 1, value: Input should be less than or equal to 1"),
     (("values", 0, "metric"), "auc", "values, entry 1, metric: Input should be"),

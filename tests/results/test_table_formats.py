@@ -15,7 +15,7 @@ from fedsift.results.files import TableName, What
 from fedsift.results.formats import WRITERS, latex_text, markdown_text
 from fedsift.results.reference import Reference
 from fedsift.results.table import Kind, Table, build
-from fedsift.specs import TableSpec
+from fedsift.specs import GroupSpec, TableSpec
 
 STATE = Path("state")
 HOSTILE = "<b>&\"'|`_$x^2$\\input{a}~#%*[a](b)\n--"
@@ -45,6 +45,40 @@ def test_the_last_round_has_the_last_evaluations_beside_it_and_nothing_of_the_pa
     last = cell(table(made, made.finished(), "accuracy-last"))
     assert list(last) == [Kind.MEAN, Kind.LAST_10, Kind.SEEDS, Kind.GAIN]
     assert last[Kind.LAST_10].startswith("30.00 ± ")
+
+
+def test_reconstruction(made: Any) -> None:
+    one = table(made, made.finished(), "reconstruction")
+    assert one.title == "CIFAR-10: closed-set, reconstruction: PSNR and SSIM"
+    assert one.columns == ["fedavg", "loss-ocsvm"]
+    assert cell(one) == {
+        Kind.PSNR_BEST: "20.46 ± 0.02",
+        Kind.SSIM_BEST: "−0.0400 ± 0.0248",
+        Kind.PSNR_LAST: "20.44 ± 0.02",
+        Kind.SSIM_LAST: "−0.0600 ± 0.0248",
+        Kind.SEEDS: "3",
+    }
+    assert "per cent" not in "".join(write(one) for write in WRITERS.values())
+
+
+def test_a_run_without_reconstructions_has_a_dash(made: Any) -> None:
+    spec = made.finished()
+    rows = [made.row(at, 0.4, psnr="", ssim="") for at in range(4)]
+    for cell_spec in spec.cells:
+        if cell_spec.method == "loss-ocsvm":
+            made.history(cell_spec.phases[0], rows)
+    assert set(cell(table(made, spec, "reconstruction")).values()) == {"–"}
+
+
+def test_a_table_of_a_group_of_methods(made: Any) -> None:
+    groups = {"small": GroupSpec(title="small ones", methods=["loss-ocsvm", "fedavg"])}
+    spec = made.finished(methods=["fedavg", "other", "loss-ocsvm"], groups=groups)
+    results = collect(spec, STATE, Reference.load(made.reference, spec.paper))
+    one = build(results, TableName("closed-set", "accuracy-best", "small"))
+    assert one.title == "CIFAR-10, small ones: closed-set, accuracy at the best round"
+    assert one.columns == ["loss-ocsvm", "fedavg"]
+    assert cell(one, 0)[Kind.GAIN] == "+10.00 ± 0.00"
+    assert "\\label{tab:cifar-small-closed-set-accuracy-best}" in WRITERS["tex"](one)
 
 
 def test_detection(made: Any) -> None:

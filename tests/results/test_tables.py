@@ -10,6 +10,7 @@ import pytest
 from fedsift.errors import FedsiftError
 from fedsift.results.files import table_files
 from fedsift.results.tables import write_tables
+from fedsift.specs import GroupSpec
 
 BIG: dict[str, Any] = {
     "noises": ["clean", "closed-set"],
@@ -28,11 +29,33 @@ def test_exactly_the_declared_files_are_written_with_the_same_bytes_each_time(ma
     write_tables(spec, reference=made.reference)
     first = written("reports")
     assert sorted(first) == sorted(table_files(spec))
-    assert len(table_files(spec)) == len(set(table_files(spec))) == 4 + 2 * (5 * 4 + 2 * 2)
+    assert len(table_files(spec)) == len(set(table_files(spec))) == 4 + 2 * (6 * 4 + 2 * 2)
     for path in first:
         Path(path).unlink()
     write_tables(spec, reference=made.reference)
     assert written("reports") == first
+
+
+def test_groups_of_methods_have_tables_of_their_own_instead_of_a_wide_one(made: Any) -> None:
+    groups = {"a": GroupSpec(title="A", methods=["fedavg"]), "b": GroupSpec(title="B", methods=["loss-ocsvm"])}
+    spec = made.finished(groups=groups)
+    write_tables(spec, reference=made.reference)
+    assert sorted(written("reports")) == sorted(table_files(spec))
+    names = {
+        Path(file).relative_to("reports/paper/cifar").as_posix() for file in table_files(spec) if "tables/" in file
+    }
+    stems = {name.removesuffix(".csv") for name in names if name.endswith(".csv")}
+    finals = ("accuracy-best", "macro-f1-best", "accuracy-last", "macro-f1-last")
+    assert stems == {f"tables/{group}/closed-set-{what}" for group in groups for what in finals} | {
+        "tables/closed-set-reconstruction",
+        "tables/closed-set-detection",
+    }
+    page = Path("reports/paper/cifar/tables.html").read_text(encoding="utf-8")
+    assert 'href="tables/a/closed-set-accuracy-best.csv"' in page
+
+
+def test_a_model_without_decoder_has_no_reconstruction_table(made: Any) -> None:
+    assert not [file for file in table_files(made.spec(model="cnn-three")) if "reconstruction" in file]
 
 
 def test_bytes_do_not_depend_on_the_hash_seed_or_the_process(made: Any) -> None:

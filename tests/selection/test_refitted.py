@@ -202,3 +202,21 @@ def test_defaults_are_the_papers() -> None:
 def test_impossible_options(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         method(**wrong)
+
+
+def test_a_loss_that_is_not_finite_is_dropped_and_not_fitted_on() -> None:
+    m, signals = method(start=1), losses(60)
+    assert signals.losses is not None
+    signals.losses[7] = float("nan")
+    play(m, 1, signals)
+    assert len(m.fitted_on) == 59
+    chosen = select(m, 2, signals)
+    assert chosen.keep is not None
+    assert not chosen.keep[7]
+    assert chosen.keep.mean() > 0.4
+
+
+def test_a_round_without_clients_changes_nothing() -> None:
+    m = method(start=1)
+    m.observe(1, Evidence([], [], []))
+    assert m.detector is None

@@ -1,10 +1,13 @@
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from skimage.metrics import peak_signal_noise_ratio
 from sklearn import metrics
 from torch import Tensor, nn
 from training.tiny import samples_of
@@ -12,7 +15,7 @@ from training.tiny import samples_of
 from fedsift import models
 from fedsift.config.model import MtaeObjective
 from fedsift.models.output import Output
-from fedsift.training.evaluate import auc, classification, detection, evaluate
+from fedsift.training.evaluate import auc, classification, detection, evaluate, psnr, ssim
 
 OBJECTIVE = MtaeObjective(lambda_rec=1.0, lambda_cls=0.5)
 LABELS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=60)
@@ -86,7 +89,7 @@ def test_whole_test_set_whatever_the_chunk() -> None:
 def test_classifiers_have_no_mse() -> None:
     samples = samples_of([4], (28, 28, 1))
     scores = evaluate(models.build("cnn-small", 10, 0), samples, None, 1000)
-    assert "mse" not in scores
+    assert not {"mse", "psnr", "ssim"} & scores.keys()
     assert scores["loss"] == scores["cross_entropy"]
 
 
@@ -107,6 +110,52 @@ def test_logits_that_are_not_finite_do_not_crash(value: float) -> None:
     assert 0 <= scores["accuracy"] <= 1
     assert all(0 <= scores[key] <= 1 for key in scores if key not in {"loss", "cross_entropy"})
     assert value == 1e38 or not math.isfinite(scores["loss"])
+
+
+def test_psnr_is_the_mean_of_the_images_own() -> None:
+    """Known answers, scikit-image's, and 100 dB for an image that comes back exactly."""
+    assert psnr(np.array([0.1, 0.001])) == pytest.approx((10 + 30) / 2)
+    assert psnr(np.array([0.0])) == psnr(np.array([1e-12])) == 100
+    assert math.isnan(psnr(np.array([math.nan, 0.1])))
+    rng = np.random.default_rng(0)
+    x, x_hat = rng.random((2, 5, 3, 8, 8))
+    theirs = [peak_signal_noise_ratio(*pair, data_range=1) for pair in zip(x, x_hat, strict=True)]
+    assert psnr(((x - x_hat) ** 2).mean((1, 2, 3))) == pytest.approx(np.mean(theirs))
+
+
+def test_ssim_by_its_formula() -> None:
+    """A slow twin: every 7x7 window inside the image, sample variances, mean over windows and channels."""
+    rng = np.random.default_rng(1)
+    x, x_hat = rng.random((2, 2, 3, 9, 8))
+    c1, c2 = 0.01**2, 0.03**2
+    expected = np.zeros((2, 3, 3, 2))
+    for at in np.ndindex(*expected.shape):
+        one, channel, row, column = at
+        a, b = (images[one, channel, row : row + 7, column : column + 7].ravel() for images in (x, x_hat))
+        covariance = np.cov(a, b)
+        contrast = (2 * covariance[0, 1] + c2) / (covariance[0, 0] + covariance[1, 1] + c2)
+        expected[at] = (2 * a.mean() * b.mean() + c1) / (a.mean() ** 2 + b.mean() ** 2 + c1) * contrast
+    assert ssim(x, x_hat) == pytest.approx(expected.mean((1, 2, 3)))
+    assert ssim(x, x).tolist() == [1, 1]
+
+
+def test_reconstruction_figures_of_the_first_images_whatever_the_chunk() -> None:
+    samples = samples_of([4])
+    model = models.build("mtae-digits", 10, 0)
+    images = samples.images(samples.x_test)
+    with torch.no_grad():
+        rebuilt = model.eval()(images).reconstruction
+    every = ssim(images.numpy(), rebuilt.numpy())
+    for chunk, count, used in ((1000, 9, 9), (7, 9, 9), (7, 500, 20), (9, 9, 9), (3, 1, 1)):
+        scores = evaluate(model, samples, OBJECTIVE, chunk, count)
+        assert scores["ssim"] == pytest.approx(every[:used].mean(), rel=1e-5)
+    mse = (rebuilt - images).square().mean((1, 2, 3)).double().numpy()
+    assert scores["psnr"] == pytest.approx(np.mean(10 * np.log10(1 / mse)), rel=1e-5)
+
+
+def test_training_does_not_wait_for_scikit_image_before_it_evaluates() -> None:
+    code = "import sys; import fedsift.training.run; print('skimage' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "False\n"
 
 
 NOISY = [torch.tensor([True, False, False]), torch.tensor([True, True])]

@@ -108,6 +108,8 @@ def test_running_again_gives_the_same_bytes(world: Path) -> None:
         ("loss-threshold", {"start": 2, "tw": 1}, 1),
         ("loss-ocsvm", {"start": 2, "refit_every": 3}, 3),
         ("loss-iforest", {"start": 2, "refit_every": 3, "trains_at_start": False}, 1),
+        ("svdd", {"start": 2, "lambda_reg": 0.1}, 3),
+        ("svdd+feature-iforest", {"start": 4, "refit_every": 3, "svdd": {"start": 2, "lambda_reg": 0.1}}, 1),
     ],
 )
 def test_crash_in_any_round_changes_no_byte(
@@ -370,3 +372,22 @@ def test_reports_evaluations_and_divergence(world: Path) -> None:
     assert [line.split(":")[0] for line in lines] == ["round 0", "round 4"]
     train(spec_of(stop=5, training={"lr": 1e30}), "code", "cpu", state=STATE, report=lines.append)
     assert lines[-1] == "round 0: the model is no longer finite; the run ends here as diverged."
+
+
+def test_reports_the_time_of_selection_at_the_end_and_in_no_file(world: Path, monkeypatch: Any) -> None:
+    spec = spec_of("loss-ocsvm", {"start": 2}, stop=4)
+    run(spec)
+    first = outputs(spec)
+    clear(spec)
+    lines: list[str] = []
+    plain = Federation.round
+
+    def slow(self: Federation, round_: int) -> Any:
+        self.fitting.seconds += 1.0
+        return plain(self, round_)
+
+    monkeypatch.setattr(Federation, "round", slow)
+    train(spec, "code", "cpu", state=STATE, report=lines.append)
+    assert lines[-1].startswith("selection took 4.")
+    assert lines[-1].endswith(" s on the server")
+    assert outputs(spec) == first

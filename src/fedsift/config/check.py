@@ -17,6 +17,7 @@ from fedsift.config.model import (
     OpenSetNoise,
     PowerLawPartition,
     ShardPartition,
+    TargetedNoise,
 )
 from fedsift.config.shape import close, explain, shown
 from fedsift.data.catalog import DataSet, own_set
@@ -86,6 +87,7 @@ class Checker:
         self._model(data)
         for key in ("clients", "methods", "seeds"):
             self._no_doubles(key, getattr(self.experiment, key))
+        self._tables()
         samples = self._partition(data)
         for noise in self.experiment.noises:
             self._noise(noise, data, samples)
@@ -101,12 +103,21 @@ class Checker:
             self._fail(f"no data set '{name}'; {close(name, self.sets, 'known')}", *keys)
         return self.sets[name]
 
-    def _no_doubles(self, key: str, values: list[int] | list[str]) -> None:
+    def _no_doubles(self, key: str, values: list[int] | list[str], *keys: str) -> None:
         seen: set[object] = set()
         for index, value in enumerate(values):
             if value in seen:
-                self._fail(f"{key} holds {value} twice; keep one.", key, index)
+                self._fail(f"{key} holds {value} twice; keep one.", *(keys or (key,)), index)
             seen.add(value)
+
+    def _tables(self) -> None:
+        for name, group in self.experiment.tables.items():
+            self._no_doubles(f"tables.{name}.methods", group.methods, "tables", name, "methods")
+            for index, label in enumerate(group.methods):
+                if label not in self.experiment.methods:
+                    message = f"table '{name}' has the method '{label}', which the experiment does not run; "
+                    message += close(label, self.experiment.methods, "run")
+                    self._fail(message, "tables", name, "methods", index)
 
     def _model(self, data: DataSet) -> None:
         name, training = self.experiment.model, self.experiment.training
@@ -167,6 +178,8 @@ class Checker:
                     message = f"{key}: {share:g} of {clients} clients rounds to none; raise it or set it to 0."
                     self._fail(message, *keys, key)
             return
+        if isinstance(noise, TargetedNoise):
+            self._targeted(noise, data, samples, *keys)
         if isinstance(noise, ClosedSetNoise | OpenSetNoise):
             users = max(self.experiment.clients)
             if isinstance(self.experiment.partition, PowerLawPartition):
@@ -192,6 +205,26 @@ class Checker:
                 )
             if outside := [label for label in noise.exclude_classes if not 0 <= label < source.classes]:
                 self._fail(f"'{noise.source}' has no class {outside[0]}.", *keys, "exclude_classes")
+
+    def _targeted(self, noise: TargetedNoise, data: DataSet, samples: int, *keys: str) -> None:
+        """That no user of a class would be hit shows in the data only."""
+        seen: set[int] = set()
+        for index, (old, new) in enumerate(noise.pairs):
+            where: tuple[str | int, ...] = (*keys, "pairs", index)
+            if outside := [label for label in (old, new) if label >= data.classes]:
+                self._fail(f"'{data.name}' has no class {outside[0]}.", *where)
+            if old == new:
+                self._fail(f"the pair [{old}, {new}] changes nothing; give it another new label.", *where)
+            if old in seen:
+                self._fail(f"two pairs begin with the label {old}; a sample can get one new label only.", *where)
+            seen.add(old)
+        if round(noise.rate * (samples / data.classes)) < 1:
+            self._fail(
+                f"{noise.rate:.1%} of a class with {samples / data.classes:.1f} samples on average rounds to no noise "
+                "at all; raise the rate.",
+                *keys,
+                "rate",
+            )
 
     def _method(self, index: int, label: str) -> None:
         where = self.place("experiments", self.name, "methods", index)

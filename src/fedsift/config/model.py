@@ -151,6 +151,31 @@ class OpenSetNoise(SampleNoise):
     exclude_classes: list[int] = Field([], description="Labels of the source that must not be used.")
 
 
+def _pair(pair: list[int]) -> list[int]:
+    if len(pair) != 2:
+        raise ValueError("a pair is the old label and the new one, such as [7, 1]")
+    return pair
+
+
+Pair = Annotated[list[Annotated[int, Field(ge=0)]], AfterValidator(_pair)]
+"""The label of a source class and the one that its samples get."""
+
+
+class TargetedNoise(SampleNoise):
+    """Poisoned labels: the image stays, and samples of chosen classes get the label that an attacker wants."""
+
+    kind: Literal["targeted"]
+    pairs: list[Pair] = Field(
+        min_length=1, description="Pairs [old label, new label], such as [[7, 1], [4, 9]]; an old label stands once."
+    )
+    rate: Share = Field(
+        0.4, description="Share of the samples of each old label (for scopes of users: of each user's) that is hit."
+    )
+    scope: Scope = Field(
+        "first", description="Which samples of an old label; as in closed-set noise, except that `first` always works."
+    )
+
+
 class BadClients(Section):
     """Whole clients that free-ride or hold wrong labels (spec of IAOFL)."""
 
@@ -161,7 +186,7 @@ class BadClients(Section):
     seed: Seed | Literal["run"] = Field(10, description="Seed of the noise; `run`: the run's own seed.")
 
 
-AnyNoise = Annotated[NoNoise | ClosedSetNoise | OpenSetNoise | BadClients, Field(discriminator="kind")]
+AnyNoise = Annotated[NoNoise | ClosedSetNoise | OpenSetNoise | TargetedNoise | BadClients, Field(discriminator="kind")]
 
 
 class MtaeObjective(Section):
@@ -213,6 +238,18 @@ class Evaluation(Section):
 
     every: Annotated[int, Field(ge=1)] = Field(10, description="Rounds r with r mod every = 0, and the last one.")
     batch_size: Annotated[int, Field(ge=1)] = Field(1000, description="Test images in one forward pass.")
+    ssim_images: Annotated[int, Field(ge=1)] = Field(
+        500,
+        description="The SSIM of the reconstructions is the mean over the first so many test images; it takes longer "
+        "than the forward pass on a GPU.",
+    )
+
+
+class Tables(Section):
+    """Methods that stand in tables of their own, as a paper prints them."""
+
+    title: str = Field(description="What the methods have in common; added to the heading.")
+    methods: list[Slug] = Field(min_length=1, description="Methods of the experiment, in the tables' order.")
 
 
 class Experiment(Section):
@@ -228,6 +265,11 @@ class Experiment(Section):
     )
     clients: list[Annotated[int, Field(ge=1)]] = Field(min_length=1, description="Client counts K.")
     methods: list[Slug] = Field(min_length=1, description="Methods by name, built in or from the section `methods`.")
+    tables: dict[Slug, Tables] = Field(
+        {},
+        description="Groups of methods by name: accuracy and F1 then have one table a group instead of one of all "
+        "methods.",
+    )
     seeds: list[Seed] = Field(min_length=1, description="Seeds of the runs.")
     rounds: Round = Field(description="Rounds T, counted from 0 to T-1.")
     sampling: Sampling = Field(Sampling(), description="Which clients take part in a round.")

@@ -8,11 +8,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fedsift.config.model import AnyNoise, BadClients, ClosedSetNoise, NoNoise, OpenSetNoise
+from fedsift.config.model import AnyNoise, BadClients, ClosedSetNoise, NoNoise, OpenSetNoise, TargetedNoise
 from fedsift.data.noises.behaviour import HONEST, MISLABELLED, behaviours
 from fedsift.data.noises.foreign import foreign_images
 from fedsift.data.noises.labels import wrong
 from fedsift.data.noises.rates import rates_table
+from fedsift.data.noises.targeted import targeted
 from fedsift.data.noises.which import which
 from fedsift.data.packed import load_arrays
 from fedsift.errors import FedsiftError
@@ -43,7 +44,7 @@ RATES = pa.schema(
 
 @dataclass(frozen=True)
 class _Hits:
-    """Noisy training rows, the label and foreign image (or -1) seen there; the rate asked of each client."""
+    """Noisy training rows, the label and foreign image (or -1) seen there; the rate asked of every training row."""
 
     rows: np.ndarray
     label: np.ndarray
@@ -74,7 +75,7 @@ def noise(
 
     Returns:
         (a) a row for each noisy sample, by sample: sample, client (int32), kind ("closed-set", "open-set",
-        "mislabelled"), label (int32, what the client sees), foreign (int32, position of the image in the
+        "targeted", "mislabelled"), label (int32, what the client sees), foreign (int32, position of the image in the
         foreign set's training part, or -1); (b) the rates: see ``noises.rates.rates_table``.
 
     Raises:
@@ -135,26 +136,32 @@ def _hits(
     key = _stream(seed, "noise/which").random(len(labels))
     honest = np.full(clients, HONEST, dtype=object)
     none = np.zeros(0, np.int64)
+    asked = np.zeros(len(sample))
     match noise:
         case NoNoise():
-            return _Hits(none, none, none, np.zeros(clients), honest)
+            return _Hits(none, none, none, asked, honest)
         case ClosedSetNoise():
             rows = _some(noise, sample, user, labels, key)
             seen = wrong(labels, classes, noise.rule, _stream(seed, "noise/label"))[sample[rows]]
-            return _Hits(rows, seen, np.full(len(rows), -1), np.full(clients, noise.rate), honest)
+            return _Hits(rows, seen, np.full(len(rows), -1), asked + noise.rate, honest)
         case OpenSetNoise():
             if foreign is None:
                 raise FedsiftError(f"open-set noise needs the images of '{noise.source}'; give `source_arrays`.")
             rows = _some(noise, sample, user, labels, key)
             rng = _stream(seed, "noise/foreign")
             images = foreign_images(foreign, len(rows), noise.order, noise.exclude_classes, rng)
-            return _Hits(rows, labels[sample[rows]], images, np.full(clients, noise.rate), honest)
+            return _Hits(rows, labels[sample[rows]], images, asked + noise.rate, honest)
+        case TargetedNoise():
+            y = labels[sample]
+            rows, seen = targeted(noise.pairs, y, sample, user, noise.rate, noise.scope, key)
+            asked[np.isin(y, [old for old, _ in noise.pairs])] = noise.rate
+            return _Hits(rows, seen, np.full(len(rows), -1), asked, honest)
         case BadClients():
             behaviour = behaviours(clients, noise.free_riders, noise.mislabelled, _stream(seed, "noise/behaviour"))
             rate = np.where(behaviour == MISLABELLED, noise.mislabel_rate, 0.0)
             rows = which(sample, client, rate, "user-random", key)
             seen = wrong(labels, classes, "uniform", _stream(seed, "noise/label"))[sample[rows]]
-            return _Hits(rows, seen, np.full(len(rows), -1), rate, behaviour)
+            return _Hits(rows, seen, np.full(len(rows), -1), rate[client], behaviour)
         case _:
             assert_never(noise)
 

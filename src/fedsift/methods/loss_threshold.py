@@ -49,15 +49,22 @@ class LossThreshold(FromStart):
         l = total_loss(signals)
         keep = np.ones(len(l), dtype=bool)
         if round_ > self.t_s:
-            OT = np.flatnonzero(l >= self.l_t)
+            OT = self.over(l)
             keep[OT] = False
             keep[rng.choice(OT, floor_share(self.options.p, len(OT)), replace=False)] = True
         upload = {"L_low": l.min(), "L_high": l.max(), "S": l[keep].sum(), "n": np.float64(keep.sum())}
         upload = {name: np.asarray(value) for name, value in upload.items()}
         return Selection(keep=keep if round_ > self.t_s else None, suspicion=l, upload=upload)
 
+    def over(self, l: np.ndarray) -> np.ndarray:
+        """OT: numbers of the samples whose loss reaches the threshold."""
+        OT: np.ndarray = np.flatnonzero(l >= self.l_t)
+        return OT
+
     def observe(self, round_: int, evidence: Evidence) -> None:
         """The threshold moves every round, its ratio ltr at most every tw rounds."""
+        if not evidence.uploads:
+            return
         L_low, L_high, S, n = (
             np.array([float(upload[name]) for upload in evidence.uploads]) for name in ("L_low", "L_high", "S", "n")
         )

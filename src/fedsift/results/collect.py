@@ -8,7 +8,7 @@ from typing import NamedTuple
 from fedsift.errors import FedsiftError
 from fedsift.results.histories import Missing, read_cell
 from fedsift.results.reference import BASELINE, Printed, Quantity, Reference, Where
-from fedsift.results.runs import DETECTION, At, Run
+from fedsift.results.runs import DETECTION, RECONSTRUCTION, At, Run
 from fedsift.results.statistics import Estimate, estimate, paired
 from fedsift.results.verdicts import Comparison, compare
 from fedsift.specs import CellSpec, TableSpec
@@ -120,6 +120,11 @@ def summary(spec: TableSpec, state: Path = Path(".fedsift/runs")) -> tuple[int, 
 def detects(results: Results, noise: str) -> bool:
     """Whether any run under a noise has selected samples."""
     return any(results.group(key).detection(name) for key in results.grid(noise) for name in DETECTION)
+
+
+def reconstructs(results: Results, noise: str) -> bool:
+    """Whether any run under a noise has figures of its reconstructions."""
+    return any(results.group(key).by_seed(name, "last") for key in results.grid(noise) for name in RECONSTRUCTION)
 
 
 def _outcomes(spec: TableSpec, state: Path) -> Iterator[tuple[CellSpec, Run | Missing]]:

@@ -5,9 +5,9 @@ import io
 from collections.abc import Iterable
 from typing import get_args
 
-from fedsift.results.collect import Key, Results
+from fedsift.results.collect import Key, Results, reconstructs
 from fedsift.results.reference import Quantity
-from fedsift.results.runs import ATS, DETECTION, METRICS, SHARES, At, Run
+from fedsift.results.runs import ATS, DETECTION, METRICS, RECONSTRUCTION, SHARES, At, Run
 from fedsift.results.statistics import Estimate
 from fedsift.results.verdicts import Comparison
 
@@ -30,15 +30,18 @@ RUN_COLUMNS = (
 
 
 def cells_csv(results: Results) -> str:
-    """One row per noise, client count, method, metric and `at`; shares, and differences of shares.
+    """One row per noise, client count, method, metric and `at`; shares and differences of shares, the PSNR in dB.
 
+    PSNR and SSIM are there only where a run has reconstructions.
     `missing` names every seed without a run and why; `note` holds what is inconsistent in the paper.
     """
     rows: list[dict[str, Value]] = []
+    rebuilt = {noise for noise in results.spec.noises if reconstructs(results, noise)}
     for key in results.grid():
         missing = "; ".join(f"seed {seed}: {why.reason}" for seed, why in results.group(key).missing.items())
         common: dict[str, Value] = {**key._asdict(), "missing": missing}
-        rows += [common | _compared(results, key, metric, at) for metric in SHARES for at in ATS]
+        metrics = SHARES + (RECONSTRUCTION if key.noise in rebuilt else ())
+        rows += [common | _compared(results, key, metric, at) for metric in metrics for at in ATS]
         for metric in DETECTION:
             ours = results.group(key).detection(metric)
             rows.append(common | {"metric": metric, "at": SELECTION, **_interval("", ours)})
@@ -46,7 +49,7 @@ def cells_csv(results: Results) -> str:
 
 
 def runs_csv(results: Results) -> str:
-    """One row per run with all its final figures (shares) and its phases' folders, `;` between them."""
+    """One row per run with all its final figures (as in the histories) and its phases' folders, `;` between them."""
     cells = results.spec.cells
     phases = {(Key(cell.noise, cell.clients, cell.method), cell.seed): cell.phases for cell in cells}
     rows: list[dict[str, Value]] = []

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from typing import Literal
 
 from fedsift.errors import FedsiftError
+from fedsift.models.info import MODELS
 from fedsift.specs import ReportSpec, TableSpec
 
 FORMATS = ("csv", "md", "tex", "html")
@@ -14,8 +15,9 @@ IMAGES = ("svg", "png")
 
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9+._-]*")
 
-What = Literal["accuracy-best", "macro-f1-best", "accuracy-last", "macro-f1-last", "detection"]
-WHATS: tuple[What, ...] = ("accuracy-best", "macro-f1-best", "accuracy-last", "macro-f1-last", "detection")
+Final = Literal["accuracy-best", "macro-f1-best", "accuracy-last", "macro-f1-last"]
+FINALS: tuple[Final, ...] = ("accuracy-best", "macro-f1-best", "accuracy-last", "macro-f1-last")
+What = Final | Literal["reconstruction", "detection"]
 
 View = Literal["rounds", "clients"]
 VIEWS: tuple[View, ...] = ("rounds", "clients")
@@ -23,15 +25,16 @@ VIEWS: tuple[View, ...] = ("rounds", "clients")
 
 @dataclass(frozen=True)
 class TableName:
-    """One table of an experiment."""
+    """One table of an experiment: of all its methods, or of a group of them."""
 
     noise: str
     what: What
+    group: str = ""
 
     @property
     def stem(self) -> str:
         """Path in the table folder, without the ending."""
-        return f"tables/{self.noise}-{self.what}"
+        return f"tables/{self.group}{'/' if self.group else ''}{self.noise}-{self.what}"
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,13 @@ class FigureName:
 
 
 def table_names(spec: TableSpec) -> list[TableName]:
-    """The tables of an experiment, in the order of the page."""
-    return [TableName(noise, what) for noise in _noises(spec) for what in WHATS]
+    """The tables of an experiment, in the order of the page: the final figures by group, the rest once."""
+    rest: tuple[What, ...] = ("reconstruction", "detection") if MODELS[spec.model].multitask else ("detection",)
+    names = []
+    for noise in _noises(spec):
+        names += [TableName(noise, what, group) for group in spec.groups or [""] for what in FINALS]
+        names += [TableName(noise, what) for what in rest]
+    return names
 
 
 def figure_names(spec: TableSpec) -> list[FigureName]:

@@ -13,7 +13,7 @@ def to_csv(table: Table) -> str:
     """Comma-separated, UTF-8; footnotes follow the rows, with `note` in the first column."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["clients", "%", *table.columns])
+    writer.writerow(["clients", _unit(table), *table.columns])
     for label, kind, lines in _flat(table):
         texts = [line.text.replace(MINUS, "-") + (f" [{line.mark}]" if line.mark else "") for line in lines]
         writer.writerow([label, kind, *texts])
@@ -23,7 +23,7 @@ def to_csv(table: Table) -> str:
 
 def to_markdown(table: Table) -> str:
     """A GitHub-flavoured Markdown table."""
-    head = [markdown_text(name) for name in ("clients", "%", *table.columns)]
+    head = [markdown_text(name) for name in ("clients", _unit(table), *table.columns)]
     rule = ["---:", ":---", *("---:" for _ in table.columns)]
     body = [
         [label, kind, *(markdown_text(line.text) + _superscript(line.mark) for line in lines)]
@@ -36,12 +36,13 @@ def to_markdown(table: Table) -> str:
 
 def to_latex(table: Table) -> str:
     """A table for the booktabs package, with caption, label and footnotes."""
-    label = re.sub(r"[^A-Za-z0-9]+", "-", f"{table.experiment}-{table.name.noise}-{table.name.what}")
+    parts = filter(None, (table.experiment, table.name.group, table.name.noise, table.name.what))
+    label = re.sub(r"[^A-Za-z0-9]+", "-", "-".join(parts))
     out = [
         "% needs \\usepackage{booktabs} and, before TeX Live 2018, \\usepackage[utf8]{inputenc}",
         "\\begin{table}[ht]",
         "\\centering\\small\\setlength{\\tabcolsep}{4pt}",
-        f"\\caption{{{latex_text(table.title)}, per cent}}\\label{{tab:{label}}}",
+        f"\\caption{{{latex_text(table.title)}{', per cent' if table.percent else ''}}}\\label{{tab:{label}}}",
         f"\\begin{{tabular}}{{rl{'r' * len(table.columns)}}}",
         "\\toprule",
         " & ".join(["clients", "", *map(latex_text, table.columns)]) + " \\\\",
@@ -112,6 +113,10 @@ def _flat(table: Table, repeat: bool = True) -> Iterator[tuple[str, str, list[Li
 
 def _line(cell: Cell, kind: Kind) -> Line:
     return cell.get(kind, Line(""))
+
+
+def _unit(table: Table) -> str:
+    return "%" if table.percent else "figure"
 
 
 def _superscript(mark: str) -> str:

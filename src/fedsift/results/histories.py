@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from fedsift.results.runs import DETECTION, LOSSES, METRICS, SHARES, Run
+from fedsift.results.runs import DETECTION, LOSSES, METRICS, RECONSTRUCTION, SHARES, Run
 from fedsift.specs import CellSpec
 
 COUNTS = ("clients", "samples", "used")
@@ -123,7 +123,7 @@ def _row(number: int, texts: dict[str, str]) -> _Row:
     row = {name: _value(number, name, texts[name]) for name in (*METRICS, *DETECTION)}
     if len({math.isnan(row[name]) for name in SHARES}) > 1:
         raise _UnusableError(f"line {number} has some of the evaluation's values but not all")
-    if math.isnan(row["accuracy"]) and not all(math.isnan(row[name]) for name in LOSSES):
+    if math.isnan(row["accuracy"]) and not all(math.isnan(row[name]) for name in (*LOSSES, *RECONSTRUCTION)):
         raise _UnusableError(f"line {number} has losses without an evaluation")
     return row
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from fedsift.errors import FedsiftError
-from fedsift.results.collect import Results, detects
+from fedsift.results.collect import Results, detects, reconstructs
 from fedsift.results.files import FigureName, TableName, figure_names, table_names
 from fedsift.results.reference import Unplaced
 from fedsift.section import Section
@@ -123,7 +123,9 @@ def _noise(results: Results, noise: str) -> Noise:
 
 
 def _shown(results: Results, name: TableName) -> bool:
-    return name.what != "detection" or detects(results, name.noise)
+    if name.what == "detection":
+        return detects(results, name.noise)
+    return name.what != "reconstruction" or reconstructs(results, name.noise)
 
 
 _CAPTIONS = {

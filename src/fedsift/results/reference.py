@@ -2,7 +2,7 @@
 
 import difflib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self
 
@@ -66,6 +66,8 @@ class _File(Section):
     datasets: dict[str, Text]
     noises: dict[str, Text]
     methods: dict[str, Text]
+    stands_for: dict[str, Text] = Field({})
+    """Methods of ours that are compared with the numbers of another name, because the paper's may be either."""
     values: list[Printed]
     unplaced: tuple[Unplaced, ...] = ()
 
@@ -73,18 +75,28 @@ class _File(Section):
 class Reference:
     """All that is known of a paper's numbers; empty for a paper without a file."""
 
-    def __init__(self, values: Sequence[Printed] = (), unplaced: Sequence[Unplaced] = ()) -> None:
+    def __init__(
+        self,
+        values: Sequence[Printed] = (),
+        unplaced: Sequence[Unplaced] = (),
+        stands_for: Mapping[str, str] | None = None,
+    ) -> None:
         self.values = values
         self.unplaced = unplaced
+        self.stands_for = stands_for or {}
         self._main = {entry.where: entry for entry in values if not entry.alternative}
 
     def find(self, where: Where) -> Printed | None:
         """The number to compare with at a place, None where the paper prints none that is known."""
-        return self._main.get(where)
+        return self._main.get(self._printed_as(where))
 
     def alternatives(self, where: Where) -> list[Printed]:
         """Other numbers that the paper gives for the same place, in the file's order."""
-        return [entry for entry in self.values if entry.alternative and entry.where == where]
+        place = self._printed_as(where)
+        return [entry for entry in self.values if entry.alternative and entry.where == place]
+
+    def _printed_as(self, where: Where) -> Where:
+        return where._replace(method=self.stands_for.get(where.method, where.method))
 
     @classmethod
     def load(cls, folder: Path, paper: str) -> Self:
@@ -112,7 +124,7 @@ class Reference:
             first = error.errors()[0]
             raise FedsiftError(f"{path}: {_entry(first['loc'])}: {first['msg']}.") from None
         _check(path, file, paper)
-        return cls(file.values, file.unplaced)
+        return cls(file.values, file.unplaced, file.stands_for)
 
 
 def _entry(loc: tuple[int | str, ...]) -> str:
@@ -135,6 +147,12 @@ def _check(path: Path, file: _File, paper: str) -> None:
                     )
             if entry.quantity != "value" and entry.method == BASELINE:
                 raise FedsiftError(f"{path}: {name}, entry {number}: {BASELINE} has no gain over itself.")
+    for method, printed in file.stands_for.items():
+        if method in file.methods or printed not in file.methods:
+            raise FedsiftError(
+                f"{path}: stands_for, {method}: it stands for {printed!r}; the first may not be listed in methods, the "
+                "second has to be."
+            )
     main = Counter(entry.where for entry in file.values if not entry.alternative)
     for number, entry in enumerate(file.values, start=1):
         if main[entry.where] > 1 and not entry.alternative:

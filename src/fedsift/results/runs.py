@@ -15,7 +15,8 @@ ATS: tuple[At, ...] = ("best", "last", "last-10")
 
 SHARES = ("accuracy", "balanced_accuracy", "macro_f1", "macro_precision", "macro_recall")
 LOSSES = ("loss", "cross_entropy", "mse")
-METRICS = (*SHARES, *LOSSES)
+RECONSTRUCTION = ("psnr", "ssim")
+METRICS = (*SHARES, *LOSSES, *RECONSTRUCTION)
 DETECTION = ("detection_precision", "detection_recall", "detection_auc")
 
 LAST = 10

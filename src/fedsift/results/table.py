@@ -1,6 +1,6 @@
 """One table for people: under one noise, a row per client count and a column per method."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -20,6 +20,10 @@ class Kind(StrEnum):
     """What a line of a cell says; the order here is the order in the cell."""
 
     MEAN = "mean ± 95 %"
+    PSNR_BEST = "PSNR (dB), best round"
+    SSIM_BEST = "SSIM, best round"
+    PSNR_LAST = "PSNR (dB), last round"
+    SSIM_LAST = "SSIM, last round"
     PRECISION = "precision"
     RECALL = "recall"
     AUC = "AUC"
@@ -46,7 +50,7 @@ Cell = Mapping[Kind, Line]
 
 @dataclass(frozen=True)
 class Table:
-    """One table, ready to be written in any format. All numbers are per cent."""
+    """One table, ready to be written in any format."""
 
     name: TableName
     experiment: str
@@ -56,6 +60,8 @@ class Table:
     """Client count and one cell per column."""
     notes: list[tuple[str, str]]
     """Footnotes by letter."""
+    percent: bool = True
+    """Whether its numbers are per cent; else each kind of line names its unit."""
 
     @property
     def kinds(self) -> list[Kind]:
@@ -70,41 +76,13 @@ _DETECTION = {
     Kind.RECALL: "detection_recall",
     Kind.AUC: "detection_auc",
 }
-
-
-def build(results: Results, name: TableName) -> Table:
-    """The table of that name."""
-    notes = _Notes()
-    methods = results.methods(name.noise)
-    if name.what == "detection":
-        subject = "detection of noisy samples, mean over the rounds with selection"
-        methods = [method for method in methods if method != BASELINE]
-    else:
-        metric_slug, _, at = name.what.rpartition("-")
-        subject = f"{_METRICS[metric_slug]} at the {_ROUNDS[at]}"
-        metric = metric_slug.replace("-", "_")
-    rows: list[tuple[str, list[Cell]]] = []
-    for clients in results.spec.clients:
-        keys = [Key(name.noise, clients, method) for method in methods]
-        if name.what == "detection":
-            cells = [_detection_cell(results, key, notes) for key in keys]
-        else:
-            cells = [
-                dict(_final_lines(results, key, metric, "best" if at == "best" else "last", notes)) for key in keys
-            ]
-        rows.append((str(clients), cells))
-    title = f"{results.spec.title}: {name.noise}, {subject}"
-    return Table(name, results.spec.experiment, title, methods, rows, notes.list())
-
-
-def why(group: Group, seeds: list[int]) -> str:
-    """Which seeds are missing and why; seeds with the same fate together."""
-    fates: dict[str, list[int]] = {}
-    for seed in seeds:
-        if seed not in group.runs:
-            missing: Missing | None = group.missing.get(seed)
-            fates.setdefault(missing.short if missing else "not part of the experiment", []).append(seed)
-    return "; ".join(f"{_seeds(those, seeds)}: {fate}" for fate, those in fates.items())
+_RECONSTRUCTION: dict[Kind, tuple[str, At, int]] = {
+    Kind.PSNR_BEST: ("psnr", "best", 2),
+    Kind.SSIM_BEST: ("ssim", "best", 4),
+    Kind.PSNR_LAST: ("psnr", "last", 2),
+    Kind.SSIM_LAST: ("ssim", "last", 4),
+}
+"""Metric, round and decimals."""
 
 
 class _Notes:
@@ -120,6 +98,45 @@ class _Notes:
     def list(self) -> list[tuple[str, str]]:
         """Letters and texts."""
         return [(letter, text) for text, letter in self._letters.items()]
+
+
+def build(results: Results, name: TableName) -> Table:
+    """The table of that name."""
+    spec, notes = results.spec, _Notes()
+    methods = results.methods(name.noise)
+    of = ""
+    if name.group:
+        methods = [method for method in spec.groups[name.group].methods if method in methods]
+        of = f", {spec.groups[name.group].title}"
+    if name.what == "detection":
+        methods = [method for method in methods if method != BASELINE]
+    subject, cell = _content(results, name, notes)
+    rows = [(str(clients), [cell(Key(name.noise, clients, method)) for method in methods]) for clients in spec.clients]
+    title = f"{spec.title}{of}: {name.noise}, {subject}"
+    return Table(name, spec.experiment, title, methods, rows, notes.list(), name.what != "reconstruction")
+
+
+def _content(results: Results, name: TableName, notes: _Notes) -> tuple[str, Callable[[Key], Cell]]:
+    """What a table is about, and how its cells are filled."""
+    if name.what == "detection":
+        subject = "detection of noisy samples, mean over the rounds with selection"
+        return subject, lambda key: _detection_cell(results, key, notes)
+    if name.what == "reconstruction":
+        return "reconstruction: PSNR and SSIM", lambda key: _reconstruction_cell(results, key, notes)
+    slug, _, end = name.what.rpartition("-")
+    metric = slug.replace("-", "_")
+    at: At = "best" if end == "best" else "last"
+    return f"{_METRICS[slug]} at the {_ROUNDS[end]}", lambda key: dict(_final_lines(results, key, metric, at, notes))
+
+
+def why(group: Group, seeds: list[int]) -> str:
+    """Which seeds are missing and why; seeds with the same fate together."""
+    fates: dict[str, list[int]] = {}
+    for seed in seeds:
+        if seed not in group.runs:
+            missing: Missing | None = group.missing.get(seed)
+            fates.setdefault(missing.short if missing else "not part of the experiment", []).append(seed)
+    return "; ".join(f"{_seeds(those, seeds)}: {fate}" for fate, those in fates.items())
 
 
 def _letter(index: int) -> str:
@@ -177,6 +194,26 @@ def _detection_cell(results: Results, key: Key, notes: _Notes) -> Cell:
         kind: Line(_interval(ours)) if ours else Line(DASH, notes.mark("undefined")) for kind, ours in found.items()
     }
     return cell | {Kind.SEEDS: Line(_count(max(counts), len(seeds)), notes.mark(absent))}
+
+
+def _reconstruction_cell(results: Results, key: Key, notes: _Notes) -> Cell:
+    group, seeds = results.group(key), results.spec.seeds
+    found = {
+        kind: (estimate(list(group.by_seed(metric, at).values())), digits)
+        for kind, (metric, at, digits) in _RECONSTRUCTION.items()
+    }
+    absent = why(group, seeds)
+    counts = [ours.n for ours, _ in found.values() if ours]
+    if not counts:
+        mark = notes.mark("; ".join(filter(None, ["no reconstructions" if group.runs else "", absent])))
+        return {kind: Line(DASH, mark) for kind in found}
+    cell = {kind: Line(_plain(ours, digits) if ours else DASH) for kind, (ours, digits) in found.items()}
+    return cell | {Kind.SEEDS: Line(_count(max(counts), len(seeds)), notes.mark(absent))}
+
+
+def _plain(ours: Estimate, digits: int) -> str:
+    mean = f"{ours.mean:.{digits}f}".replace("-", MINUS)
+    return mean if ours.half is None else f"{mean} ± {ours.half:.{digits}f}"
 
 
 def _count(n: int, of: int) -> str:

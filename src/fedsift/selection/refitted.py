@@ -10,15 +10,13 @@ from fedsift.methods.base import Client, Evidence, Selection, Signals, Task
 from fedsift.methods.from_start import FromStart, StartOptions
 from fedsift.section import Round
 from fedsift.selection.detectors import MIN_SAMPLES, Detector, Fit, thin
+from fedsift.selection.vectors import LIMIT
 from fedsift.training.streams import seed_of
 
 
-class DetectorOptions(StartOptions):
-    """Options of every refitted detector."""
+class RefitOptions(StartOptions):
+    """When the detector is fitted, and on how much."""
 
-    contamination: Annotated[float, Field(gt=0, le=0.5)] = Field(
-        0.4, description="Share of outliers that the detector assumes (nu of the SVM)."
-    )
     refit_every: Round = Field(
         5, description="The detector is fitted at t_s and then in every round r with r mod this = 0."
     )
@@ -32,10 +30,18 @@ class DetectorOptions(StartOptions):
     )
 
 
+class DetectorOptions(RefitOptions):
+    """Options of a detector that is told the share of outliers."""
+
+    contamination: Annotated[float, Field(gt=0, le=0.5)] = Field(
+        0.4, description="Share of outliers that the detector assumes (nu of the SVM)."
+    )
+
+
 class RefittedDetector(FromStart):
     """r = t_s: collect and fit; r > t_s: score all samples with the fresh model, drop outliers, train on the rest."""
 
-    Options = DetectorOptions
+    Options: type[RefitOptions] = DetectorOptions
 
     def __init__(self, options: Any, task: Task) -> None:
         super().__init__(options, task)
@@ -51,6 +57,10 @@ class RefittedDetector(FromStart):
         """The points [n, d] that the detector works on."""
         raise AssertionError("a refitted detector says what it works on")
 
+    def points(self, client: Client, signals: Signals) -> np.ndarray:
+        """The same for a detector that looks at the labels too."""
+        return self.vectors(signals)
+
     def refits(self, round_: int) -> bool:
         """Whether clients upload their vectors in this round."""
         return round_ == self.t_s or round_ % self.options.refit_every == 0
@@ -61,7 +71,7 @@ class RefittedDetector(FromStart):
 
     def select(self, round_: int, client: Client, signals: Signals, rng: np.random.Generator) -> Selection | None:
         """Drop what the detector calls an outlier; upload the vectors of all samples, dropped ones too."""
-        v = self.vectors(signals)
+        v = self.points(client, signals)
         upload = {"vectors": v} if self.refits(round_) else {}
         if self.detector is None:
             return Selection(upload=upload)
@@ -70,10 +80,12 @@ class RefittedDetector(FromStart):
 
     def observe(self, round_: int, evidence: Evidence) -> None:
         """Fit on the vectors of this round's clients; no history is kept."""
-        if not self.refits(round_):
+        if not self.refits(round_) or not evidence.uploads:
             return
         seed = seed_of(self.task.seed, "detector", round_)
-        v = thin(np.concatenate([upload["vectors"] for upload in evidence.uploads]), self.options.fit_cap, seed)
+        v = np.concatenate([upload["vectors"] for upload in evidence.uploads])
+        # A value that stands for "not finite" would stretch the kernel until every other sample looks like an outlier.
+        v = thin(v[(np.abs(v) < LIMIT).all(axis=1)], self.options.fit_cap, seed)
         if len(v) >= MIN_SAMPLES:
             self._fit(v, round_)
 

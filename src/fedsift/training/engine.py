@@ -14,6 +14,7 @@ from fedsift.methods.base import Client, Method, Selection, Signal, Signals, Upd
 from fedsift.models.dropout import seed_dropout
 from fedsift.training.objective import batch_loss, sample_errors, weigh
 from fedsift.training.sgd import Sgd
+from fedsift.training.stopwatch import Stopwatch
 from fedsift.training.streams import seed_of, stream
 from fedsift.training.tensors import Samples
 
@@ -41,6 +42,7 @@ class ReferenceEngine:
         self.training = training
         self.seed = seed
         self.chunk = chunk
+        self.scoring = Stopwatch(samples.y.device)
 
     def local(
         self, round_: int, clients: Sequence[int], state: dict[str, Tensor], method: Method
@@ -55,9 +57,11 @@ class ReferenceEngine:
         x, y = self._draw(rows, order, round_, number, 0)
         noisy = self.samples.noisy[rows][order]
         load(self.model, state)
-        signals = self.signals(x, y, method.signals(round_))
         client = Client(number, y, noisy if method.sees_truth else None)
-        selection = method.select(round_, client, signals, stream(self.seed, "select", round_, number)) or Selection()
+        rng = stream(self.seed, "select", round_, number)
+        with self.scoring:
+            signals = self.signals(x, y, method.signals(round_))
+            selection = method.select(round_, client, signals, rng) or Selection()
         keep = np.ones(len(y), dtype=bool) if selection.keep is None else selection.keep
         if not method.trains(round_):
             used = 0
@@ -67,7 +71,8 @@ class ReferenceEngine:
             keep_rows = torch.from_numpy(keep).to(y.device)
             used = self._train(round_, client, method, state, x=x, order=order, keep=keep_rows)
         if wanted := method.reply_signals(round_):
-            reply = method.reply(round_, client, self.signals(x, y, wanted))
+            with self.scoring:
+                reply = method.reply(round_, client, self.signals(x, y, wanted))
             selection = replace(selection, upload={**selection.upload, **reply})
         return LocalResult(Update(number, self.model.state_dict(), used), selection, noisy)
 

@@ -1,4 +1,4 @@
-"""Test of the global model, and how well a selection found the noisy samples."""
+"""Test of the global model, its reconstructions, and how well a selection found the noisy samples."""
 
 from __future__ import annotations
 
@@ -16,25 +16,56 @@ if TYPE_CHECKING:
     from fedsift.config.model import MtaeObjective
 
 
+MOST_DB = 100.0
+"""PSNR of an image that comes back exactly (MSE 0), where the formula is infinite: float32 resolves no more."""
+
+
 @torch.no_grad()
-def evaluate(model: nn.Module, samples: Samples, objective: MtaeObjective | None, chunk: int) -> dict[str, float]:
+def evaluate(
+    model: nn.Module, samples: Samples, objective: MtaeObjective | None, chunk: int, ssim_images: int = 500
+) -> dict[str, float]:
     """Scores of the labels (see ``classification``) and mean losses on the whole test set, in eval mode.
 
-    Models without a reconstruction leave `mse` out.
+    Models without a reconstruction leave `mse`, `psnr` and `ssim` out.
+
+    Args:
+        chunk: images in one forward pass.
+        ssim_images: the SSIM is the mean over as many images, the first of the test set.
     """
     model.eval()
-    predicted, errors = [], []
+    predicted, errors, pairs = [], [], []
+    wanted = ssim_images
     for xb, yb in zip(torch.split(samples.x_test, chunk), torch.split(samples.y_test, chunk), strict=True):
         x = samples.images(xb)
         output = model(x)
         predicted.append(output.logits.argmax(1))
         errors.append(sample_errors(output, x, yb).double())
-    mean = torch.cat(errors).mean(0)
+        if output.reconstruction is not None and wanted > 0:
+            pairs.append((x[:wanted].cpu().numpy(), output.reconstruction[:wanted].cpu().numpy()))
+            wanted -= len(x)
+    all_errors = torch.cat(errors)
+    mean = all_errors.mean(0)
     scores = classification(samples.y_test.cpu().numpy(), torch.cat(predicted).cpu().numpy())
     scores |= {"loss": float(weigh(mean[None], objective).sum()), "cross_entropy": float(mean[0])}
     if len(mean) > 1:
         scores["mse"] = float(mean[1])
+        scores["psnr"] = psnr(all_errors[:, 1].cpu().numpy())
+        scores["ssim"] = float(np.concatenate([ssim(x, x_hat) for x, x_hat in pairs]).mean())
     return scores
+
+
+def psnr(mse: np.ndarray) -> float:
+    """Mean over images of 10 log10(1 / MSE_j), in dB, for images in [0, 1]; at most ``MOST_DB`` each."""
+    return float(np.mean(-10 * np.log10(np.maximum(mse, 10 ** (-MOST_DB / 10)))))
+
+
+def ssim(x: np.ndarray, x_hat: np.ndarray) -> np.ndarray:
+    """[n]: scikit-image's structural similarity of images [n, C, H, W] in [0, 1], 7x7 window, mean over channels."""
+    from skimage.metrics import structural_similarity  # most of a phase's rounds do without it
+
+    how = {"win_size": 7, "data_range": 1.0, "channel_axis": 0}
+    pairs = zip(x.astype(np.float64), x_hat.astype(np.float64), strict=True)
+    return np.array([structural_similarity(*pair, **how) for pair in pairs])  # type: ignore[no-untyped-call]
 
 
 def classification(y: np.ndarray, y_hat: np.ndarray) -> dict[str, float]:

@@ -20,12 +20,14 @@ COLUMNS = (
     "loss",
     "cross_entropy",
     "mse",
+    "psnr",
+    "ssim",
     "detection_precision",
     "detection_recall",
     "detection_auc",
 )
-"""Shares are in [0, 1]; blank where a round has no such value. `status` is ok, or diverged in the last row of a run
-whose model is no longer finite."""
+"""Shares are in [0, 1], the PSNR is in dB; blank where a round has no such value. `status` is ok, or diverged in the
+last row of a run whose model is no longer finite."""
 
 Row = Mapping[str, int | float | str]
 

@@ -14,6 +14,7 @@ from fedsift.training.average import Average
 from fedsift.training.engine import ReferenceEngine, load
 from fedsift.training.evaluate import detection, evaluate
 from fedsift.training.history import Row
+from fedsift.training.stopwatch import Stopwatch
 from fedsift.training.streams import clients_by_round, stream
 from fedsift.training.tensors import Samples
 
@@ -32,6 +33,7 @@ class Federation:
         self.samples = samples
         self.state: dict[str, Tensor] = {name: value.clone() for name, value in model.state_dict().items()}
         self.engine = ReferenceEngine(model, samples, spec.training, spec.seed, spec.evaluation.batch_size)
+        self.fitting = Stopwatch(samples.y.device)
 
     def round(self, round_: int) -> Row:
         """Run round ``round_`` and describe it: admit, select, train, keep, average, observe, evaluate."""
@@ -70,11 +72,13 @@ class Federation:
         }
         if not all(bool(torch.isfinite(value).all()) for value in self.state.values()):
             return row | {"status": "diverged"}
-        method.observe(round_, Evidence(clients, uploads, used, self._public))
+        with self.fitting:
+            method.observe(round_, Evidence(clients, uploads, used, self._public))
         row |= detection(noisy, keep, suspicion)
         if round_ % self.spec.evaluation.every == 0 or round_ == self.spec.rounds - 1:
             load(self.model, self.state)
-            row |= evaluate(self.model, self.samples, self.spec.training.objective, self.spec.evaluation.batch_size)
+            how = self.spec.evaluation
+            row |= evaluate(self.model, self.samples, self.spec.training.objective, how.batch_size, how.ssim_images)
         return row
 
     def _public(self) -> tuple[Tensor, Tensor]:

@@ -57,7 +57,7 @@ def train(
         seconds: the resume point is never older than this (counted at the ends of rounds)
         rounds: and never more rounds behind than this.
         state: folder of the resume points of all phases.
-        report: gets a line for every evaluation.
+        report: gets a line for every evaluation, and one for the time that selection took.
 
     Raises:
         FedsiftError: an input is missing or broken, another process is at this phase, or the phase was interrupted.
@@ -88,10 +88,21 @@ def train(
                 saved_at, saved_round = time.monotonic(), round_ + 1
             if stop and round_ + 1 < spec.stop:
                 raise Interrupted(f"{spec.phase}: stopped by a signal after round {round_}; run again to continue.")
+        if line := cost(federation.engine.scoring.seconds, federation.fitting.seconds, time.monotonic() - began):
+            report(line)
         end = _now(federation, key, spec.stop, status)
         checkpoint.save(Path(spec.phase) / "checkpoint.safetensors", end)
         write_history(Path(spec.phase) / "history.csv", rows)
         resume.unlink(missing_ok=True)
+
+
+def cost(scoring: float, fitting: float, total: float) -> str:
+    """A sentence on the seconds that selection took on clients and server; nothing where it took none to speak of."""
+    seconds = scoring + fitting
+    if seconds < 0.05:
+        return ""
+    parts = f"{scoring:.1f} s on the clients, {fitting:.1f} s on the server"
+    return f"selection took {seconds:.1f} s of {total:.1f} s ({seconds / total:.1%}): {parts}"
 
 
 def _first(spec: TrainSpec, key: str, resume: Path) -> tuple[Checkpoint, list[Row]]:

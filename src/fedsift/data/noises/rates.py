@@ -16,15 +16,15 @@ def rates_table(
         client: client [n] of every training sample.
         label: its clean label [n].
         noisy: whether it is noisy [n].
-        requested: requested share per client [K].
+        requested: share [n] requested of samples like it.
         behaviour: behaviour per client [K].
 
     Returns:
         client, label (int32; -1 stands for all), behaviour (of the client; ``mixed`` for all clients where
-        they differ), samples, noisy (int32), requested, achieved (shares, float64; over all clients,
-        ``requested`` is the mean over their samples). Classes that a client does not hold have no row.
+        they differ), samples, noisy (int32), requested, achieved (shares, float64; where samples
+        differ in ``requested``, it is their mean). Classes that a client does not hold have no row.
     """
-    rows = pd.DataFrame({"client": client, "label": label, "noisy": noisy, "requested": requested[client]})
+    rows = pd.DataFrame({"client": client, "label": label, "noisy": noisy, "requested": requested})
     parts = [rows.assign(**dict.fromkeys(total, ALL)) for total in ([], ["label"], ["client"], ["client", "label"])]
     table = (
         pd.concat(parts)
