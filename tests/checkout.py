@@ -47,7 +47,7 @@ class Checkout:
     @classmethod
     def new(cls, folder: Path, config: str = MINIATURE) -> "Checkout":
         folder.mkdir(parents=True)
-        for name in ("Snakefile", "rules", "profiles", "config", "reports/reference", "reports/captions"):
+        for name in ("Snakefile", "rules", "profiles", "config", "envs", "reports/reference", "reports/captions"):
             source = ROOT / name
             copy = shutil.copytree if source.is_dir() else shutil.copy
             copy(source, folder / name)

@@ -204,10 +204,13 @@ def test_the_stages_by_hand(fedsift: Shell) -> None:
     fedsift.done("read", "digits")
     fedsift.done("partition", f"{specs}/partitions/K10.parquet.json")
     fedsift.done("noise", f"{specs}/noises/closed-set/K10.parquet.json")
+    settings = ".fedsift/specs/quick.settings.json"
     child = f"{specs}/runs/closed-set/K10/seed0/fedavg@2/top-loss@6.json"
-    assert "checkpoint.safetensors" in fedsift.refused("train", child, "--device", "cpu")
+    assert "checkpoint.safetensors" in fedsift.refused("train", child)
     for phase in ("fedavg@2", "fedavg@2/top-loss@6"):
-        assert fedsift("train", f"{specs}/runs/closed-set/K10/seed0/{phase}.json", "--device", "cpu").returncode == 0
+        assert (
+            fedsift("train", f"{specs}/runs/closed-set/K10/seed0/{phase}.json", "--settings", settings).returncode == 0
+        )
         assert (fedsift.folder / RUN / phase / "history.csv").is_file()
     shutil.copytree(ROOT / "reports" / "reference", fedsift.folder / "reports" / "reference")
     # The other method was not run, which a table says.

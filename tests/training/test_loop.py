@@ -1,4 +1,5 @@
 import gc
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -279,3 +280,12 @@ def test_memory_does_not_grow_over_rounds(world: Path) -> None:
         federation.round(round_)
         counts.append(alive())
     assert counts[3] == counts[5] == counts[7]
+
+
+def test_losses_that_are_not_finite_end_the_run_as_diverged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights can be finite and so large that what they compute is not."""
+    monkeypatch.setattr("fedsift.training.loop.evaluate", lambda *_: {"accuracy": 0.1, "loss": math.nan})
+    federation, _ = run(spec_of(), rounds=0)
+    row = federation.round(0)
+    assert row["status"] == "diverged"
+    assert "accuracy" not in row

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -78,7 +79,11 @@ class Federation:
         if round_ % self.spec.evaluation.every == 0 or round_ == self.spec.rounds - 1:
             load(self.model, self.state)
             how = self.spec.evaluation
-            row |= evaluate(self.model, self.samples, self.spec.training.objective, how.batch_size, how.ssim_images)
+            scores = evaluate(self.model, self.samples, self.spec.training.objective, how.batch_size, how.ssim_images)
+            if not math.isfinite(scores["loss"]):
+                # Finite weights can be large enough that what they compute is not.
+                return row | {"status": "diverged"}
+            row |= scores
         return row
 
     def _public(self) -> tuple[Tensor, Tensor]:
