@@ -230,6 +230,15 @@ def test_snakemake_gets_every_overlay_and_every_argument(plan: Plan, monkeypatch
     assert (second.configfile, second.dryrun) == ([], True)
 
 
+def test_sets_that_will_be_refused_are_named_before_the_run(plan: Plan) -> None:
+    assert run._refused(plan) == []
+    text = MINIATURE.replace("kind: closed-set, rate: 0.4", "kind: open-set, source: imagenet32, rate: 0.4")
+    Path("config.yaml").write_text(text)
+    assert run._refused(Plan.of_files([])) == ["imagenet32"]
+    Path("config.yaml").write_text(text + "data: {accept_unverified: [imagenet32]}\n")
+    assert run._refused(Plan.of_files([])) == []
+
+
 def test_an_unknown_profile_or_scale(plan: Plan) -> None:
     Path("profiles/local").mkdir(parents=True)
     with pytest.raises(FedsiftError, match=r"^no profile 'local' in profiles/; there are: none\.$"):

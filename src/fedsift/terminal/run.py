@@ -43,9 +43,14 @@ def run(scale: str, profile: str, overlays: Sequence[Path], arguments: Sequence[
     plan = Plan.of_files(files)
     whole = total(rows(plan))
     console.print(
-        f"[bold]{scale}[/]: {whole.cells} cells in {whole.phases} phases, {whole.rounds:,} rounds "
+        f"[bold]{plan.config.scale}[/]: {whole.cells} cells in {whole.phases} phases, {whole.rounds:,} rounds "
         f"({whole.saved:.0%} saved by sharing)"
     )
+    for name in _refused(plan):
+        console.print(
+            f"'{name}' is not verified and its runs will be missing: add it to data.accept_unverified to take it on trust.",
+            soft_wrap=True,
+        )
     log = Path("logs") / f"snakemake-{scale}.log"
     log.parent.mkdir(exist_ok=True)
     # All files behind one flag, since of several flags Snakemake takes the last; and before the profile, since it would
@@ -55,6 +60,12 @@ def run(scale: str, profile: str, overlays: Sequence[Path], arguments: Sequence[
     code = _watched([*command, *arguments], log, plan, console)
     _summary(plan, scale, log, code, console)
     return code
+
+
+def _refused(plan: Plan) -> list[str]:
+    """Data sets of the plan that `fetch` will refuse; better said before hours of training than after."""
+    accepted = plan.config.data.accept_unverified
+    return sorted(name for name in plan.grid.datasets if not plan.sets[name].verified and name not in accepted)
 
 
 def _watched(command: Sequence[str], log: Path, plan: Plan, console: Console) -> int:
