@@ -48,7 +48,7 @@ def run(scale: str, profile: str, overlays: Sequence[Path], arguments: Sequence[
     )
     for name in _refused(plan):
         console.print(
-            f"'{name}' is not verified and its runs will be missing: add it to data.accept_unverified to take it on trust.",
+            f"'{name}' was never verified, so its runs will be missing; data.accept_unverified takes it on trust.",
             soft_wrap=True,
         )
     log = Path("logs") / f"snakemake-{scale}.log"
