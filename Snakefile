@@ -22,5 +22,9 @@ rule all:
         report_files(PLAN.grid.report),
 
 
+onstart:
+    refuse_a_second_run()
+
+
 onerror:
     report_what_is_there()

@@ -5,24 +5,14 @@ from snakemake.exceptions import WorkflowError
 
 from fedsift.errors import FedsiftError
 from fedsift.results.files import report_files, table_files
-from fedsift.workflow import Plan, hold_lock
-
-
-def is_dry():
-    """Whether nothing will be run: dry runs and linting need no lock."""
-    try:
-        return workflow.dryrun
-    except AttributeError:
-        return True
-
+from fedsift.workflow import Plan, claim, hold_lock
 
 try:
     PLAN = Plan.of_files(
         workflow.config_settings.configfiles, dict(workflow.config_settings.config)
     )
-    if workflow.is_main_process:
-        PLAN.freeze()
-        LOCK = None if is_dry() else hold_lock()
+    # Held until the process ends; None where another run is at work, beside which only dry runs may go on.
+    LOCK = claim(PLAN) if workflow.is_main_process else None
 except FedsiftError as error:
     raise WorkflowError(str(error))
 
@@ -86,6 +76,15 @@ def get_table_outputs(table):
         if file == f"{table}/{name}.csv"
     }
     return {**named, "others": [file for file in files if file not in named.values()]}
+
+
+def refuse_a_second_run():
+    """Before the first job: only one controller may work in a folder."""
+    if workflow.is_main_process and LOCK is None:
+        try:
+            hold_lock()
+        except FedsiftError as error:
+            raise WorkflowError(str(error))
 
 
 def report_what_is_there():

@@ -88,6 +88,15 @@ class Plan:
             write_text_if_changed(self.spec_file(made), spec.text(), durable=False)
         write_text_if_changed(self.settings_file, self.settings().text(), durable=False)
 
+    def is_frozen(self) -> bool:
+        """Whether the specification files are those of this plan."""
+        try:
+            return all(
+                Path(self.spec_file(made)).read_text("utf-8") == spec.text() for made, spec in self.specs.items()
+            )
+        except FileNotFoundError:
+            return False
+
     @property
     def settings_file(self) -> str:
         """Where the settings of all stages lie."""
@@ -146,6 +155,26 @@ class Plan:
         if ("read",) not in self._codes:
             self._codes[("read",)] = code_of_reading()
         return f"{self.catalog_stamp(dataset)}-{self._codes[('read',)][:16]}"
+
+
+def claim(plan: Plan) -> IO[str] | None:
+    """Hold the folder's lock and freeze the specifications of ``plan``.
+
+    Beside another controller nothing is written: the result is None, and a dry run may go on with its specifications.
+
+    Raises:
+        FedsiftError: another controller is at work, with other specifications.
+    """
+    try:
+        lock = hold_lock()
+    except FedsiftError as error:
+        if not plan.is_frozen():
+            raise FedsiftError(
+                f"{error} Since then the configuration has changed, so that even a dry run must wait."
+            ) from None
+        return None
+    plan.freeze()
+    return lock
 
 
 def hold_lock() -> IO[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from checkout import MINIATURE, Checkout
+from checkout import MINIATURE, PHASES, Checkout
 
 pytestmark = pytest.mark.slow
 
@@ -84,3 +84,21 @@ def test_a_diverged_run_is_a_result_of_its_own(tmp_path: Path) -> None:
     assert "diverged" in text
     cells = pd.read_csv(checkout.folder / "reports/quick/mini/cells.csv")
     assert cells["mean"].isna().all()
+
+
+def test_a_dry_run_beside_a_run_reads_and_changes_nothing(copy: Checkout) -> None:
+    config = copy.folder / "config.yaml"
+    before = config.read_text()
+    hold = "import time; from fedsift.workflow import hold_lock; l = hold_lock(); print(flush=True); time.sleep(100)"
+    holder = copy.start("python", "-c", hold)
+    assert holder.stdout
+    holder.stdout.readline()
+    try:
+        assert copy.would_run() == set()
+        config.write_text(before.replace("lr: 0.5", "lr: 0.4"))
+        text = copy.run("snakemake", "--profile", "profiles/local", "-n", code=1)
+        assert "the configuration has changed, so that even a dry run must wait" in text
+    finally:
+        holder.kill()
+        holder.wait()
+    assert copy.phases_to_run() == PHASES
