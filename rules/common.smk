@@ -80,9 +80,11 @@ def get_table_outputs(table):
 
 def refuse_a_second_run():
     """Before the first job: only one controller may work in a folder."""
+    global LOCK
     if workflow.is_main_process and LOCK is None:
         try:
-            hold_lock()
+            # The other run may have ended since: then the lock is ours, and has to be kept.
+            LOCK = hold_lock()
         except FedsiftError as error:
             raise WorkflowError(str(error))
 
