@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fedsift.config.model import AnyNoise, BadClients, ClosedSetNoise, NoNoise, OpenSetNoise, TargetedNoise
+from fedsift.data.draws import draws
 from fedsift.data.noises.behaviour import HONEST, MISLABELLED, behaviours
 from fedsift.data.noises.foreign import foreign_images
 from fedsift.data.noises.labels import wrong
@@ -133,7 +134,7 @@ def _hits(
     seed: int,
     foreign: np.ndarray | None,
 ) -> _Hits:
-    key = _stream(seed, "noise/which").random(len(labels))
+    key = draws(seed, "noise/which").random(len(labels))
     honest = np.full(clients, HONEST, dtype=object)
     none = np.zeros(0, np.int64)
     asked = np.zeros(len(sample))
@@ -142,13 +143,13 @@ def _hits(
             return _Hits(none, none, none, asked, honest)
         case ClosedSetNoise():
             rows = _some(noise, sample, user, labels, key)
-            seen = wrong(labels, classes, noise.rule, _stream(seed, "noise/label"))[sample[rows]]
+            seen = wrong(labels, classes, noise.rule, draws(seed, "noise/label"))[sample[rows]]
             return _Hits(rows, seen, np.full(len(rows), -1), asked + noise.rate, honest)
         case OpenSetNoise():
             if foreign is None:
                 raise FedsiftError(f"open-set noise needs the images of '{noise.source}'; give `source_arrays`.")
             rows = _some(noise, sample, user, labels, key)
-            rng = _stream(seed, "noise/foreign")
+            rng = draws(seed, "noise/foreign")
             images = foreign_images(foreign, len(rows), noise.order, noise.exclude_classes, rng)
             return _Hits(rows, labels[sample[rows]], images, asked + noise.rate, honest)
         case TargetedNoise():
@@ -157,10 +158,10 @@ def _hits(
             asked[np.isin(y, [old for old, _ in noise.pairs])] = noise.rate
             return _Hits(rows, seen, np.full(len(rows), -1), asked, honest)
         case BadClients():
-            behaviour = behaviours(clients, noise.free_riders, noise.mislabelled, _stream(seed, "noise/behaviour"))
+            behaviour = behaviours(clients, noise.free_riders, noise.mislabelled, draws(seed, "noise/behaviour"))
             rate = np.where(behaviour == MISLABELLED, noise.mislabel_rate, 0.0)
             rows = which(sample, client, rate, "user-random", key)
-            seen = wrong(labels, classes, "uniform", _stream(seed, "noise/label"))[sample[rows]]
+            seen = wrong(labels, classes, "uniform", draws(seed, "noise/label"))[sample[rows]]
             return _Hits(rows, seen, np.full(len(rows), -1), rate[client], behaviour)
         case _:
             assert_never(noise)
@@ -183,7 +184,3 @@ def _some(
             "the samples lie sorted by class, so that `scope: first` would hit whole classes; set `scope: random`."
         )
     return which(sample, user, noise.rate, noise.scope, key)
-
-
-def _stream(seed: int, purpose: str) -> np.random.Generator:
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, *purpose.encode()])))

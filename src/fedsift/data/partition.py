@@ -15,6 +15,7 @@ from fedsift.config.model import (
     PowerLawPartition,
     ShardPartition,
 )
+from fedsift.data.draws import draws
 from fedsift.data.packed import load_arrays
 from fedsift.data.schemes.dirichlet import dirichlet
 from fedsift.data.schemes.iid import iid
@@ -49,7 +50,7 @@ def partition(spec: AnyPartition, y_train: np.ndarray, y_test: np.ndarray, clien
     labels = np.concatenate([y_train, y_test]) if isinstance(spec, PowerLawPartition) else y_train
     kept = _limit(len(labels), spec.samples, seed)
     labels = labels[kept]
-    rng = _stream(seed, "partition/deal")
+    rng = draws(seed, "partition/deal")
     held_out: list[np.ndarray] | None = None
     match spec:
         case IidPartition():
@@ -88,17 +89,13 @@ def write_partition(spec: PartitionSpec) -> None:
         pq.write_table(pa.Table.from_pandas(table, SCHEMA, preserve_index=False), temporary)
 
 
-def _stream(seed: int, purpose: str) -> np.random.Generator:
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, *purpose.encode()])))
-
-
 def _limit(available: int, samples: int | None, seed: int) -> np.ndarray:
     """Positions that may be used, in the data set's order."""
     if samples is None:
         return np.arange(available)
     if samples > available:
         raise FedsiftError(f"`samples` asks for {samples} and there are {available}; lower it or leave it out.")
-    return np.sort(_stream(seed, "partition/samples").permutation(available)[:samples])
+    return np.sort(draws(seed, "partition/samples").permutation(available)[:samples])
 
 
 def _rows(users: list[np.ndarray], kept: np.ndarray, clients: int, part: str) -> pd.DataFrame:
