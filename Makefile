@@ -50,6 +50,7 @@ format: $(STAMP) ## apply the formatters
 docs: $(STAMP) ## write the generated pages
 	fedsift config --reference > docs/configuration.md
 	fedsift config --schema > docs/configuration.schema.json
+	fedsift config --record-schema > docs/record.schema.json
 	fedsift config --discrepancies > docs/discrepancies.md
 	fedsift config --code-parity > config/code-parity.yaml
 

@@ -12,6 +12,7 @@ include: "rules/data.smk"
 include: "rules/partition.smk"
 include: "rules/noise.smk"
 include: "rules/train.smk"
+include: "rules/contributions.smk"
 include: "rules/table.smk"
 include: "rules/report.smk"
 
@@ -20,6 +21,7 @@ rule all:
     default_target: True
     input:
         report_files(PLAN.grid.report),
+        get_records(),
 
 
 onstart:

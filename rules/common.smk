@@ -4,6 +4,7 @@ import subprocess
 from snakemake.exceptions import WorkflowError
 
 from fedsift.errors import FedsiftError
+from fedsift.provenance.record import record_path
 from fedsift.results.files import report_files, table_files
 from fedsift.workflow import Plan, claim, hold_lock
 
@@ -27,6 +28,7 @@ MEMORY = {
     "partition": 2000,
     "noise": 2000,
     "train": 4000,
+    "contributions": 4000,
     "table": 2000,
     "report": 1000,
 }
@@ -36,6 +38,7 @@ RUNTIME = {
     "partition": 30,
     "noise": 30,
     "train": 60,
+    "contributions": 120,
     "table": 30,
     "report": 10,
 }
@@ -54,6 +57,14 @@ def get_stamp(pattern):
 def get_inputs(pattern):
     """Input function: every file that the stage that makes `pattern` reads, by name."""
     return lambda wildcards: PLAN.inputs(pattern.format(**wildcards))
+
+
+def get_records():
+    """Every record of a run. No rule reads them, so Snakemake misses one only where it is asked for all."""
+    sets = sorted(PLAN.grid.datasets)
+    made = [f"{DATA}/raw/{name}" for name in sets]
+    made += [f"{DATA}/arrays/{name}.safetensors" for name in sets]
+    return [record_path(one) for one in [*made, *PLAN.specs]]
 
 
 def get_memory(stage):
@@ -75,7 +86,8 @@ def get_table_outputs(table):
         for name in ["cells", "runs"]
         if file == f"{table}/{name}.csv"
     }
-    return {**named, "others": [file for file in files if file not in named.values()]}
+    others = [file for file in files if file not in named.values()]
+    return {**named, "others": others, "record": record_path(table)}
 
 
 def refuse_a_second_run():

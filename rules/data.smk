@@ -8,6 +8,7 @@ rule fetch:
         settings=SETTINGS,
     output:
         manifest=f"{DATA}/raw/{{dataset}}/fetched.json",
+        record=record_path(f"{DATA}/raw/{{dataset}}"),
     log:
         "logs/fetch/{dataset}.log",
     benchmark:
@@ -29,6 +30,7 @@ rule read:
         settings=SETTINGS,
     output:
         arrays=f"{DATA}/arrays/{{dataset}}.safetensors",
+        record=record_path(f"{DATA}/arrays/{{dataset}}.safetensors"),
     log:
         "logs/read/{dataset}.log",
     benchmark:

@@ -9,6 +9,7 @@ rule noise:
     output:
         table=NOISE,
         rates=NOISE.replace(".parquet", ".rates.parquet"),
+        record=record_path(NOISE),
     log:
         "logs/noise/{experiment}/{noise}/{split}.log",
     benchmark:

@@ -8,6 +8,7 @@ rule partition:
         spec=get_spec(PARTITION),
     output:
         table=PARTITION,
+        record=record_path(PARTITION),
     log:
         "logs/partition/{experiment}/{split}.log",
     benchmark:

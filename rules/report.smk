@@ -9,6 +9,7 @@ rule report:
             caption="../reports/captions/report.rst",
             category="Report",
         ),
+        record=record_path(REPORTS),
     log:
         "logs/report/report.log",
     benchmark:

@@ -10,6 +10,7 @@ rule train:
     output:
         checkpoint=f"{PHASE}/checkpoint.safetensors",
         history=f"{PHASE}/history.csv",
+        record=record_path(PHASE),
     log:
         "logs/train/{phase}.log",
     benchmark:

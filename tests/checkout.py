@@ -111,9 +111,10 @@ class Checkout:
         return {made.removesuffix(suffix) for made in self.would_run(*arguments) if made.endswith(suffix)}
 
     def published(self) -> dict[str, bytes]:
-        """Everything that a reader gets, and the checkpoints behind it."""
+        """Everything that a reader gets, and the checkpoints behind it; without the records, which hold times."""
         files = [*self.folder.glob("reports/quick/**/*"), *self.folder.glob("results/**/*")]
-        return {str(path.relative_to(self.folder)): path.read_bytes() for path in files if path.is_file()}
+        made = [path for path in files if path.is_file() and not path.name.endswith("record.json")]
+        return {str(path.relative_to(self.folder)): path.read_bytes() for path in made}
 
 
 def edit(path: Path, old: str, new: str) -> None:

@@ -137,8 +137,9 @@ def test_the_order_of_methods_does_not_matter(case: tuple[int, dict[str, list[Se
 def test_the_quick_grid() -> None:
     grid = expand(load_files([ROOT / "config.yaml"]))
     known = (ROOT / "tests" / "quick_grid.txt").read_text().splitlines()
-    assert [*grid.partitions, *grid.noises, *grid.phases, *grid.tables, grid.report.output] == known
-    assert grid.datasets == {"digits", "photos"}
+    made = [*grid.partitions, *grid.noises, *grid.phases, *grid.contributions, *grid.tables, grid.report.output]
+    assert made == known
+    assert grid.datasets == {"digits", "photos", "mnist5k"}
 
 
 def test_phases_of_the_quick_grid_are_chains() -> None:

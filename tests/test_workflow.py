@@ -207,7 +207,8 @@ def test_a_changed_value_changes_exactly_the_stamps_that_it_reaches(project: Pat
     trained = changed("lr: 0.5", "lr: 0.25")
     assert trained == {made for made in before if "/runs/" in made}
     split = changed("alpha: 0.5", "alpha: 0.4")
-    assert split == {made for made in before if "/partitions/" in made}
+    # What a paper prints is of one split, so that the tables depend on it too.
+    assert split == {made for made in before if "/partitions/" in made} | {"reports/quick/mini"}
 
 
 def test_settings_are_frozen_too(project: Path) -> None:

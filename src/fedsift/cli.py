@@ -94,11 +94,14 @@ def fetch(
     """Download a data set's files, checked against the catalog's sha256."""
     from fedsift.data.fetch import fetch as fetch_files
     from fedsift.data.manifest import write_manifest
+    from fedsift.provenance.jobs import fetching
+    from fedsift.provenance.recording import recorded
 
     data = _data(settings, overlays)
     known, folder = _dataset(dataset, data), Path(data.folder)
     accepted = accept_unverified or dataset in data.accept_unverified
-    write_manifest(known, folder, fetch_files(known, folder, data.mirrors, accepted, print))
+    with recorded(fetching(known, folder)):
+        write_manifest(known, folder, fetch_files(known, folder, data.mirrors, accepted, print))
 
 
 @app.command(rich_help_panel=STAGE)
@@ -110,28 +113,40 @@ def read(
     """Turn a data set's files into arrays."""
     from fedsift.data.packed import write_arrays
     from fedsift.data.read import read as read_arrays
+    from fedsift.provenance.jobs import reading
+    from fedsift.provenance.recording import recorded
 
     data = _data(settings, overlays)
     known, folder = _dataset(dataset, data), Path(data.folder)
-    write_arrays(read_arrays(known, folder), known, folder / "arrays" / f"{dataset}.safetensors")
+    output = folder / "arrays" / f"{dataset}.safetensors"
+    with recorded(reading(known, folder, output)):
+        write_arrays(read_arrays(known, folder), known, output)
 
 
 @app.command(rich_help_panel=STAGE)
 def partition(spec: SpecFile) -> None:
     """Share samples out to clients."""
     from fedsift.data.partition import write_partition
+    from fedsift.provenance.jobs import job_of
+    from fedsift.provenance.recording import recorded
     from fedsift.specs import PartitionSpec
 
-    write_partition(PartitionSpec.read(spec))
+    wanted = PartitionSpec.read(spec)
+    with recorded(job_of(wanted)):
+        write_partition(wanted)
 
 
 @app.command(rich_help_panel=STAGE)
 def noise(spec: SpecFile) -> None:
     """Choose the noisy samples."""
     from fedsift.data.noise import write_noise
+    from fedsift.provenance.jobs import job_of
+    from fedsift.provenance.recording import recorded
     from fedsift.specs import NoiseSpec
 
-    write_noise(NoiseSpec.read(spec))
+    wanted = NoiseSpec.read(spec)
+    with recorded(job_of(wanted)):
+        write_noise(wanted)
 
 
 @app.command(rich_help_panel=STAGE)
@@ -141,24 +156,51 @@ def train(
     log: Annotated[str, typer.Option(help="Where this output goes, for the failure note.")] = "",
 ) -> None:
     """Train one phase, continuing where an interrupted run left off."""
-    from fedsift.provenance.code import code_of
+    from fedsift.provenance.jobs import job_of
+    from fedsift.provenance.recording import recorded
+    from fedsift.provenance.training import watched
     from fedsift.specs import Settings, TrainSpec
     from fedsift.training import failures
     from fedsift.training.run import train as train_phase
 
     phase = TrainSpec.read(spec)
     how = Settings.read(settings) if settings else Settings()
-    with failures.noted(phase.phase, log):
-        train_phase(phase, code_of(phase), how.device, how.checkpoint_seconds, how.checkpoint_rounds)
+    job = job_of(phase)
+    with (
+        failures.noted(phase.phase, log),
+        recorded(job) as remarks,
+        watched(phase, how.device, remarks),
+    ):
+        train_phase(phase, job.code, how.device, how.checkpoint_seconds, how.checkpoint_rounds)
+
+
+@app.command(rich_help_panel=STAGE)
+def contributions(spec: SpecFile, settings: SettingsFile = None) -> None:
+    """What each participant of a round contributes, and its share of the round's budget."""
+    from fedsift.contributions.stage import write_contributions
+    from fedsift.provenance.jobs import job_of
+    from fedsift.provenance.recording import recorded
+    from fedsift.provenance.training import device_name
+    from fedsift.specs import ContributionSpec, Settings
+
+    wanted = ContributionSpec.read(spec)
+    how = Settings.read(settings) if settings else Settings()
+    with recorded(job_of(wanted)) as remarks:
+        write_contributions(wanted, how.device)
+        remarks.device = device_name(how.device)
 
 
 @app.command(rich_help_panel=STAGE)
 def table(spec: SpecFile) -> None:
     """Tables and figures of one experiment."""
+    from fedsift.provenance.jobs import job_of
+    from fedsift.provenance.recording import recorded
     from fedsift.results.tables import write_tables
     from fedsift.specs import TableSpec
 
-    write_tables(TableSpec.read(spec))
+    wanted = TableSpec.read(spec)
+    with recorded(job_of(wanted)):
+        write_tables(wanted)
 
 
 @app.command(rich_help_panel=STAGE)
@@ -167,6 +209,8 @@ def report(
     partial: Annotated[bool, typer.Option("--partial", help="Make the tables too, from what there is.")] = False,
 ) -> None:
     """The report of a scale."""
+    from fedsift.provenance.jobs import job_of
+    from fedsift.provenance.recording import recorded
     from fedsift.results.site import write_report
     from fedsift.results.tables import write_tables
     from fedsift.specs import ReportSpec, TableSpec
@@ -175,8 +219,11 @@ def report(
     wanted = ReportSpec.read(spec)
     if partial:
         for made in wanted.tables:
-            write_tables(TableSpec.read(SPECS / f"{made}.json"))
-    write_report(wanted)
+            table_spec = TableSpec.read(SPECS / f"{made}.json")
+            with recorded(job_of(table_spec)):
+                write_tables(table_spec)
+    with recorded(job_of(wanted)):
+        write_report(wanted)
 
 
 @app.command(rich_help_panel=DOCS)
@@ -184,6 +231,7 @@ def config(
     scale: Scale = "quick",
     overlays: Overlays = None,
     schema: Annotated[bool, typer.Option("--schema", help="JSON schema of configuration files.")] = False,
+    record_schema: Annotated[bool, typer.Option("--record-schema", help="JSON schema of records.")] = False,
     reference: Annotated[bool, typer.Option("--reference", help="Reference page of all keys, as Markdown.")] = False,
     discrepancies: Annotated[bool, typer.Option(help="Where paper and authors' code part, as Markdown.")] = False,
     code_parity: Annotated[bool, typer.Option(help="The scale that follows the authors' code.")] = False,
@@ -196,6 +244,10 @@ def config(
 
     if schema:
         print(schema_text(), end="")
+    elif record_schema:
+        from fedsift.provenance.record import schema_text as record_schema_text
+
+        print(record_schema_text(), end="")
     elif reference:
         print(reference_page(), end="")
     elif discrepancies:

@@ -8,14 +8,25 @@ once, whoever needs it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from fedsift.config.model import Config, Experiment, NoNoise, OpenSetNoise
 from fedsift.methods import registry
 from fedsift.methods.base import Step
-from fedsift.specs import CellSpec, GroupSpec, MethodSpec, NoiseSpec, PartitionSpec, ReportSpec, TableSpec, TrainSpec
+from fedsift.specs import (
+    CellSpec,
+    ContributionCell,
+    ContributionSpec,
+    GroupSpec,
+    MethodSpec,
+    NoiseSpec,
+    PartitionSpec,
+    ReportSpec,
+    TableSpec,
+    TrainSpec,
+)
 
 
 @dataclass
@@ -27,6 +38,7 @@ class Grid:
     partitions: dict[str, PartitionSpec] = field(default_factory=dict)
     noises: dict[str, NoiseSpec] = field(default_factory=dict)
     phases: dict[str, TrainSpec] = field(default_factory=dict)
+    contributions: dict[str, ContributionSpec] = field(default_factory=dict)
     tables: dict[str, TableSpec] = field(default_factory=dict)
 
     def cells(self) -> Iterator[tuple[TableSpec, CellSpec]]:
@@ -68,9 +80,11 @@ def expand(config: Config) -> Grid:
 def _add_experiment(grid: Grid, config: Config, name: str, experiment: Experiment) -> None:
     root = f"{config.results}/{config.scale}/{name}"
     known = variants(config)
-    trie = share({label: segments(config, known, label, experiment.rounds) for label in experiment.methods})
+    wanted = experiment.contributions
+    lineages = {label: segments(config, known, label, experiment.rounds) for label in experiment.methods}
+    trie = share(lineages, dict.fromkeys(wanted.methods, wanted.rounds) if wanted else {})
     grid.datasets.add(experiment.dataset)
-    cells = []
+    cells: list[CellSpec] = []
     for noise_name, noise in experiment.noises.items():
         if isinstance(noise, OpenSetNoise):
             grid.datasets.add(noise.source)
@@ -92,6 +106,7 @@ def _add_experiment(grid: Grid, config: Config, name: str, experiment: Experimen
         paper=experiment.paper,
         title=experiment.title,
         dataset=experiment.dataset,
+        partition=experiment.partition,
         model=experiment.model,
         rounds=experiment.rounds,
         margin=experiment.margin,
@@ -101,8 +116,30 @@ def _add_experiment(grid: Grid, config: Config, name: str, experiment: Experimen
         groups={name: GroupSpec(title=one.title, methods=one.methods) for name, one in experiment.tables.items()},
         seeds=experiment.seeds,
         cells=cells,
+        contributions=_contributions(grid, experiment, root, cells),
         output=output,
     )
+
+
+def _contributions(grid: Grid, experiment: Experiment, root: str, cells: list[CellSpec]) -> list[ContributionCell]:
+    """The rounds whose participants' contributions are wanted, and what makes them."""
+    if (wanted := experiment.contributions) is None:
+        return []
+    found = []
+    for cell in cells:
+        if cell.method not in wanted.methods:
+            continue
+        phases = [grid.phases[path] for path in cell.phases]
+        for round_ in sorted(wanted.rounds):
+            before = [phase for phase in phases if phase.stop <= round_]
+            # The round after the last one is played by whoever played that.
+            acting = next((phase for phase in phases if phase.start == round_), phases[-1])
+            output = f"{root}/contributions/{cell.noise}/K{cell.clients}/seed{cell.seed}/{cell.method}@{round_}.csv"
+            place = {"parent": before[-1].phase if before else None, "start": round_, "stop": round_ + 1}
+            run = acting.model_copy(update=place | {"phase": output.removesuffix(".csv")})
+            grid.contributions[output] = ContributionSpec(run=run, how=wanted, output=output)
+            found.append(ContributionCell(**cell.model_dump(exclude={"phases"}), round=round_, how=wanted, file=output))
+    return found
 
 
 def arrays_path(config: Config, dataset: str) -> str:
@@ -239,15 +276,28 @@ def _method_spec(label: str, name: str, options: dict[str, Any], folders: tuple[
     return MethodSpec(label=label, name=name, options=filled, file=None if built_in else str(file))
 
 
-def share(lineages: dict[str, list[Segment]]) -> list[Phase]:
-    """The trie of ``lineages`` (label -> segments): phases are cut only where labels part or the method changes."""
-    return _share({label: _joined(lineage) for label, lineage in lineages.items()}, 0)
+def share(lineages: dict[str, list[Segment]], cuts: Mapping[str, Sequence[int]] | None = None) -> list[Phase]:
+    """The trie of ``lineages`` (label -> segments).
+
+    Phases are cut only where labels part, where the method changes, and at the rounds in ``cuts`` (label -> rounds).
+    """
+    joined = {label: _cut(_joined(lineage), (cuts or {}).get(label, ())) for label, lineage in lineages.items()}
+    return _share(joined, 0)
 
 
 def _joined(lineage: list[Segment]) -> list[Segment]:
     """The same, without cuts between stretches of one method."""
     pairs = zip(lineage, [*lineage[1:], None], strict=True)
     return [segment for segment, after in pairs if after is None or segment.method != after.method]
+
+
+def _cut(lineage: list[Segment], rounds: Sequence[int]) -> list[Segment]:
+    """The same, with a cut at each of ``rounds`` that lies inside it."""
+    parts = []
+    for start, segment in zip([0, *(one.stop for one in lineage)], lineage, strict=False):
+        inside = sorted(round_ for round_ in rounds if start < round_ < segment.stop)
+        parts += [Segment(segment.method, stop) for stop in (*inside, segment.stop)]
+    return parts
 
 
 def _share(lineages: dict[str, list[Segment]], start: int) -> list[Phase]:

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from pydantic import Field, ValidationError
 
-from fedsift.config.model import AnyNoise, AnyPartition, Data, Evaluation, Sampling, Training
+from fedsift.config.model import AnyNoise, AnyPartition, Contributions, Data, Evaluation, Sampling, Training
 from fedsift.errors import FedsiftError
 from fedsift.section import Section
 
@@ -116,6 +116,28 @@ class TrainSpec(Spec):
     evaluation: Evaluation
 
 
+class ContributionSpec(Spec):
+    """Contributions of the participants of one round, by every scheme."""
+
+    run: TrainSpec
+    """The round as a phase: from the checkpoint of its ``parent``, or the fresh model, round ``start`` alone."""
+    how: Contributions
+    output: str
+    """A row a participant (CSV)."""
+
+
+class ContributionCell(Section):
+    """The contributions of one round of a cell."""
+
+    noise: str
+    clients: int
+    method: str
+    seed: int
+    round: int
+    how: Contributions
+    file: str
+
+
 class CellSpec(Section):
     """One run of a grid: a method under one noise, client count and seed, and the phases that it consists of."""
 
@@ -142,6 +164,8 @@ class TableSpec(Spec):
     paper: str
     title: str
     dataset: str
+    partition: AnyPartition | None = Field(None)
+    """How samples are shared out; what a paper prints may be of one split only. None: it is not known."""
     model: str
     rounds: int
     margin: float
@@ -152,6 +176,8 @@ class TableSpec(Spec):
     """Groups of methods by name; where there are any, accuracy and F1 have a table a group instead of one of all."""
     seeds: list[int]
     cells: list[CellSpec]
+    contributions: list[ContributionCell] = Field([])
+    """What the contributions of its participants are wanted of."""
     output: str
     """Folder that the tables and figures go to."""
 

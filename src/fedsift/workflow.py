@@ -16,7 +16,7 @@ from fedsift.files import write_text_if_changed
 from fedsift.grid import expand
 from fedsift.provenance.code import code_of, code_of_reading
 from fedsift.results.files import table_files
-from fedsift.specs import ReportSpec, Settings, Spec, TableSpec, TrainSpec
+from fedsift.specs import ContributionSpec, ReportSpec, Settings, Spec, TableSpec, TrainSpec
 
 SPECS = Path(".fedsift/specs")
 LOCK = Path(".fedsift/workflow.lock")
@@ -53,7 +53,8 @@ class Plan:
         self.grid = expand(config)
         self.sets = known_sets(config)
         grid = self.grid
-        self.specs: dict[str, Spec] = {**grid.partitions, **grid.noises, **grid.phases, **grid.tables}
+        self.specs: dict[str, Spec] = {**grid.partitions, **grid.noises, **grid.phases}
+        self.specs |= {**grid.contributions, **grid.tables}
         self.specs[grid.report.output] = grid.report
         self._codes: dict[tuple[Any, ...], str] = {}
 
@@ -119,6 +120,8 @@ class Plan:
     def inputs(self, made: str) -> dict[str, str | list[str]]:
         """Every file that the stage that makes ``made`` reads, by name."""
         spec = self.spec(made)
+        if isinstance(spec, ContributionSpec):
+            spec = spec.run
         inputs: dict[str, str | list[str]] = {}
         for name in ("arrays", "source_arrays", "partition"):
             if isinstance(value := getattr(spec, name, None), str):
@@ -131,6 +134,8 @@ class Plan:
             case TableSpec():
                 phases = {phase for cell in spec.cells for phase in cell.phases}
                 inputs["histories"] = [f"{phase}/history.csv" for phase in sorted(phases)]
+                if spec.contributions:
+                    inputs["contributions"] = [cell.file for cell in spec.contributions]
                 inputs["reference"] = sorted(map(str, Path("reports/reference").glob("*.yaml")))
             case ReportSpec():
                 inputs["tables"] = [file for table in spec.tables for file in table_files(self.grid.tables[table])]
@@ -140,8 +145,9 @@ class Plan:
         """Changes with everything that may change the bytes of ``made``, besides its inputs: parameters and code."""
         spec = self.spec(made)
         kind: tuple[Any, ...] = (type(spec),)
-        if isinstance(spec, TrainSpec):
-            kind = (spec.model, spec.method.name, spec.method.file)
+        if isinstance(spec, TrainSpec | ContributionSpec):
+            run = spec if isinstance(spec, TrainSpec) else spec.run
+            kind = (type(spec), run.model, run.method.name, run.method.file)
         if kind not in self._codes:
             self._codes[kind] = code_of(spec)
         return f"{spec.digest()[:16]}-{self._codes[kind][:16]}"

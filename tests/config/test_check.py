@@ -69,6 +69,8 @@ def methods(text: str) -> tuple[str, str]:
          "the 10 labels."),
         ([split("scheme: shards; shards: 30; shard_size: 40; samples: 1200"), ("[50, 20]", "[20]")],
          "config.yaml:18: experiment 'one': 30 shards cannot be dealt evenly to 20 clients."),
+        ([split("scheme: shards; shards: 103; shard_size: 14; per_client: [3, 5]"), ("[50, 20]", "[50]")],
+         "config.yaml:12: experiment 'one': 103 shards cannot be dealt to 50 clients with 3 to 5 each."),
         ([split("scheme: shards; shards: 100; shard_size: 14")], "config.yaml:10: experiment 'one': 100 shards "
          "of 14 are "
          "1400 samples, but there are 1442; change shards or shard_size, or set samples: 1400."),
@@ -144,6 +146,7 @@ def test_starts_inside_the_rounds(desk: Any, start: str) -> None:
     [
         [split("scheme: iid"), ("[50, 20]", "[1442]")],
         [split("scheme: shards; shards: 100; shard_size: 14; samples: 1400")],
+        [split("scheme: shards; shards: 103; shard_size: 14; per_client: [1, 9]")],
         [split("scheme: power-law; users: 50")],
         [noise("kind: open-set; source: photos; exclude_classes: [0]")],
         [noise("kind: bad-clients; free_riders: 0.5; mislabelled: 0.5")],

@@ -23,6 +23,7 @@ from fedsift.data.packed import Arrays, write_arrays
 from fedsift.data.partition import partition, write_partition
 from fedsift.data.schemes.dirichlet import dirichlet
 from fedsift.data.schemes.power_law import power_law
+from fedsift.data.schemes.shards import unequal_counts
 from fedsift.errors import FedsiftError
 from fedsift.files import sha256
 from fedsift.specs import PartitionSpec
@@ -235,6 +236,25 @@ def test_shards_give_the_known_label_counts() -> None:
     assert share[1:4] == pytest.approx([0.088, 0.842, 0.069], abs=0.015)
 
 
+def test_unequal_numbers_of_shards() -> None:
+    y_train, y_test = mnist()
+    table = partition(ShardPartition(scheme="shards", per_client=[1, 5]), y_train, y_test, 100, 10)
+    counts = sizes(table) // 300
+    assert (sizes(table) % 300 == 0).all()
+    assert counts.sum() == 200
+    assert (counts.min(), counts.max()) == (1, 5)
+    assert len(set(counts)) == 5
+
+
+@given(st.integers(1, 12), st.integers(1, 4), st.integers(0, 6), st.floats(0, 1), st.integers(0, 1000))
+def test_unequal_counts(clients: int, least: int, extra: int, where: float, seed: int) -> None:
+    count = clients * least + round(where * clients * extra)
+    counts = unequal_counts(clients, count, least, least + extra, np.random.default_rng(seed))
+    assert counts.sum() == count
+    assert counts.min() >= least
+    assert counts.max() <= least + extra
+
+
 # What holds of every split
 
 
@@ -345,6 +365,11 @@ def test_seeds_differ_and_the_global_generator_is_left_alone() -> None:
             ShardPartition(scheme="shards", shards=10, shard_size=31),
             5,
             "need 310 training samples and there are 300; lower",
+        ),
+        (
+            ShardPartition(scheme="shards", shards=10, shard_size=30, per_client=[3, 4]),
+            5,
+            "10 shards cannot be dealt to 5 clients with 3 to 4 each; change `per_client`",
         ),
         (ShardPartition(scheme="shards", shards=10, shard_size=29), 5, "leave 10 of 300 .* `samples: 290`"),
         (

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from fedsift.methods.base import Client, Evidence, Method, Signals, Task, floor_share, start_round
 
-TASK = Task(rounds=10, clients=3, classes=10, seed=0)
+TASK = Task(rounds=10, clients=3, classes=10, seed=0, participants=10)
 
 
 @given(st.integers(0, 1000), st.integers(0, 20_000))

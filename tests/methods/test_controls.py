@@ -14,7 +14,7 @@ from fedsift.methods.oracle import Oracle
 from fedsift.methods.random_drop import RandomDrop, drop_highest
 from fedsift.methods.top_loss import TopLoss
 
-TASK = Task(rounds=1000, clients=100, classes=10, seed=0)
+TASK = Task(rounds=1000, clients=100, classes=10, seed=0, participants=10)
 CONTROLS = [Oracle, RandomDrop, TopLoss]
 
 

@@ -15,7 +15,7 @@ from fedsift.methods.feature_iforest import FeatureIforest
 from fedsift.methods.feature_ocsvm import FeatureOcsvm
 from fedsift.training.streams import seed_of
 
-TASK = Task(rounds=1000, clients=100, classes=10, seed=0)
+TASK = Task(rounds=1000, clients=100, classes=10, seed=0, participants=10)
 METHODS = [FeatureOcsvm, FeatureIforest]
 D = 16
 
@@ -121,7 +121,7 @@ def test_dead_embedding(cls: type[FeatureOcsvm]) -> None:
 @pytest.mark.parametrize("cls", METHODS)
 def test_in_the_round_loop(cls: type[FeatureOcsvm]) -> None:
     spec = spec_of()
-    m = cls(cls.Options(start=1), Task(12, len(SIZES), 10, 3))
+    m = cls(cls.Options(start=1), Task(12, len(SIZES), 10, 3, 2))
     federation = federation_of(spec, m, samples_of(list(SIZES)))
     rows = [federation.round(round_) for round_ in range(4)]
     assert m.fitted_on.shape[0] == rows[1]["samples"]

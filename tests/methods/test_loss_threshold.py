@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from fedsift.methods.base import Client, Evidence, Selection, Signals, Step, Task
 from fedsift.methods.loss_threshold import LossThreshold
 
-TASK = Task(rounds=1000, clients=100, classes=10, seed=0)
+TASK = Task(rounds=1000, clients=100, classes=10, seed=0, participants=10)
 T_S = 400
 
 

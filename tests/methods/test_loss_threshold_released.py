@@ -10,7 +10,7 @@ from fedsift.methods.base import Client, Evidence, Selection, Signals, Step, Tas
 from fedsift.methods.loss_threshold import LossThreshold
 from fedsift.methods.loss_threshold_released import LossThresholdReleased
 
-TASK = Task(rounds=1000, clients=100, classes=10, seed=0)
+TASK = Task(rounds=1000, clients=100, classes=10, seed=0, participants=10)
 T_S = 400
 BOTH = [LossThreshold, LossThresholdReleased]
 

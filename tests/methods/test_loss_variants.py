@@ -19,7 +19,7 @@ from fedsift.selection.mixture import estimated_rate
 from fedsift.selection.refitted import RefittedDetector
 from fedsift.training.streams import seed_of
 
-TASK = Task(rounds=1000, clients=100, classes=10, seed=0)
+TASK = Task(rounds=1000, clients=100, classes=10, seed=0, participants=10)
 METHODS = [GmmLoss, LossOcsvmAuto, LossIforestAuto, LossIforestSoft, LossOcsvmSoft, LossIforestRich]
 AUTO = [LossOcsvmAuto, LossIforestAuto]
 T_S = 400

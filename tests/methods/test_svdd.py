@@ -18,7 +18,7 @@ from fedsift.models.output import Output
 from fedsift.training.engine import load
 from fedsift.training.streams import stream
 
-TASK = Task(rounds=1000, clients=100, classes=3, seed=0)
+TASK = Task(rounds=1000, clients=100, classes=3, seed=0, participants=10)
 T_S = 500
 
 PUBLIC_Z = torch.tensor([[1.0, 0.0], [3.0, 0.0], [10.0, 0.0], [10.0, 4.0], [0.0, 5.0]])

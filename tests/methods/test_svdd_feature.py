@@ -17,7 +17,7 @@ from fedsift.methods.svdd__feature_iforest import SvddFeatureIforest
 from fedsift.methods.svdd__feature_ocsvm import SvddFeatureOcsvm
 from fedsift.training.loop import Federation
 
-TASK = Task(rounds=1000, clients=100, classes=10, seed=0)
+TASK = Task(rounds=1000, clients=100, classes=10, seed=0, participants=10)
 METHODS = {SvddFeatureOcsvm: ("feature-ocsvm", FeatureOcsvm), SvddFeatureIforest: ("feature-iforest", FeatureIforest)}
 Combined = type[SvddFeatureOcsvm]
 

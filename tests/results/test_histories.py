@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from fedsift.results.histories import Missing, read_cell
+from fedsift.results.histories import COLUMNS, Missing, read_cell
 from fedsift.results.runs import Run
 from fedsift.specs import CellSpec
 
@@ -121,12 +122,39 @@ def test_a_finished_history_counts_although_an_old_failure_lies_there(made: Any)
     assert read(1, "a").last_round == 0
 
 
+def test_participation_classes_and_divergence(made: Any) -> None:
+    rows = [made.row(0, averaged=2), made.row(1, 0.25, class_recall="0.5 - 0", weight_divergence=1.5)]
+    made.history("a", rows)
+    run = read(2, "a")
+    assert (run.clients.tolist(), run.averaged.tolist()) == ([3, 3], [2, 3])
+    np.testing.assert_array_equal(run.class_recall, [[np.nan] * 3, [0.5, np.nan, 0]])
+    assert run.columns["weight_divergence"][1] == 1.5
+    assert (run.final("accuracy", 1), run.final("accuracy", 2), run.final("accuracy", 3)) == (None, 0.25, None)
+
+
+def test_columns_are_those_that_training_writes() -> None:
+    from fedsift.training import history
+
+    assert COLUMNS == history.COLUMNS
+
+
+def test_an_old_history_is_refused(made: Any) -> None:
+    made.history("a", [made.row(0, 0.2)])
+    head, row = Path("a/history.csv").read_text().splitlines()
+    old = [at for at, name in enumerate(COLUMNS) if name not in ("averaged", "class_recall", "weight_divergence")]
+    lines = [",".join(line.split(",")[at] for at in old) for line in (head, row)]
+    Path("a/history.csv").write_text("\n".join(lines) + "\n")
+    assert missing(1, "a").reason == "unusable history: a: the header is not that of a history"
+
+
 def test_a_diverged_run_is_no_number(made: Any) -> None:
     made.history("a", [made.row(0, 0.9), made.row(1, status="diverged")])
     outcome = missing(4, "a", "a/b")
     assert outcome.reason == "diverged: a: the model was no longer finite in round 1"
 
 
+EVALUATION = ("accuracy", "balanced_accuracy", "macro_f1", "macro_precision", "macro_recall", "class_recall")
+LOST = ("loss", "cross_entropy", "mse", "psnr", "ssim")
 BROKEN = {
     "some of the evaluation": {"macro_f1": ""},
     "line 3: accuracy is 'nan', not a finite number": {"accuracy": "nan"},
@@ -140,9 +168,17 @@ BROKEN = {
     "has the status 'diverged'": {"status": "diverged"},
     "line 3 is round 2 where round 1 should follow": {"round": 2},
     "line 3 is round 0 where round 1 should follow": {"round": 0},
-    "losses without an evaluation": dict.fromkeys(
-        ("accuracy", "balanced_accuracy", "macro_f1", "macro_precision", "macro_recall"), ""
-    ),
+    "losses without an evaluation": dict.fromkeys(EVALUATION, ""),
+    "line 3 has more models averaged than clients trained": {"averaged": 4},
+    "line 3: averaged is '', not a count": {"averaged": ""},
+    "class_recall has 2 classes in round 1 and 3 in the last": {"class_recall": "0.3 1"},
+    "line 3: class_recall is '', not a finite number": {"class_recall": "0.3  1"},
+    "line 3: class_recall is 1.5, not a share": {"class_recall": "0.3 1.5 -"},
+    "line 3 has some of": {"class_recall": ""},
+    "line 3 has some of the evaluation's values but not all": dict.fromkeys(EVALUATION[:-1], ""),
+    "line 3: weight_divergence is -0.1, less than 0": {"weight_divergence": -0.1},
+    "line 3: weight_divergence is 'nan', not a finite": {"weight_divergence": "nan"},
+    "line 3 has losses without": dict.fromkeys((*EVALUATION, *LOST), "") | {"weight_divergence": 0.1},
 }
 
 

@@ -13,8 +13,9 @@ import pytest
 from fedsift.results.collect import collect
 from fedsift.results.files import TableName, What
 from fedsift.results.formats import WRITERS, latex_text, markdown_text
+from fedsift.results.layout import Kind, Table, letter
 from fedsift.results.reference import Reference
-from fedsift.results.table import Kind, Table, build
+from fedsift.results.table import build
 from fedsift.specs import GroupSpec, TableSpec
 
 STATE = Path("state")
@@ -175,7 +176,5 @@ def test_escapes() -> None:
     assert markdown_text("a|b*c_d\n<e>[f]") == "a\\|b\\*c\\_d \\<e\\>\\[f\\]"
 
 
-def test_footnote_letters_go_on_after_z(made: Any) -> None:
-    from fedsift.results.table import _letter
-
-    assert [_letter(index) for index in (0, 25, 26, 27, 701, 702)] == ["a", "z", "aa", "ab", "zz", "aaa"]
+def test_footnote_letters_go_on_after_z() -> None:
+    assert [letter(index) for index in (0, 25, 26, 27, 701, 702)] == ["a", "z", "aa", "ab", "zz", "aaa"]

@@ -29,7 +29,7 @@ def test_exactly_the_declared_files_are_written_with_the_same_bytes_each_time(ma
     write_tables(spec, reference=made.reference)
     first = written("reports")
     assert sorted(first) == sorted(table_files(spec))
-    assert len(table_files(spec)) == len(set(table_files(spec))) == 4 + 2 * (6 * 4 + 2 * 2)
+    assert len(table_files(spec)) == len(set(table_files(spec))) == 8 + 4 + 2 * ((6 + 3 * 2) * 4 + 3 * 2)
     for path in first:
         Path(path).unlink()
     write_tables(spec, reference=made.reference)
@@ -49,6 +49,10 @@ def test_groups_of_methods_have_tables_of_their_own_instead_of_a_wide_one(made: 
     assert stems == {f"tables/{group}/closed-set-{what}" for group in groups for what in finals} | {
         "tables/closed-set-reconstruction",
         "tables/closed-set-detection",
+        "tables/closed-set-K1000-participation",
+        "tables/closed-set-K1000-accuracy-by-round",
+        "tables/closed-set-K1000-class-recall",
+        "tables/claims",
     }
     page = Path("reports/paper/cifar/tables.html").read_text(encoding="utf-8")
     assert 'href="tables/a/closed-set-accuracy-best.csv"' in page

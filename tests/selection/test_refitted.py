@@ -11,7 +11,7 @@ from fedsift.methods.loss_iforest import LossIforest
 from fedsift.methods.loss_ocsvm import LossOcsvm
 from fedsift.selection.refitted import RefittedDetector
 
-TASK = Task(rounds=1000, clients=100, classes=10, seed=0)
+TASK = Task(rounds=1000, clients=100, classes=10, seed=0, participants=10)
 METHODS = [LossOcsvm, LossIforest]
 
 

@@ -18,7 +18,7 @@ from fedsift.methods.loss_ocsvm_soft import LossOcsvmSoft
 from fedsift.selection.refitted import RefittedDetector
 from fedsift.selection.soft import SoftStart
 
-TASK = Task(rounds=1000, clients=100, classes=10, seed=0)
+TASK = Task(rounds=1000, clients=100, classes=10, seed=0, participants=10)
 PAIRS = [(LossIforestSoft, LossIforest), (LossOcsvmSoft, LossOcsvm)]
 SOFT = [soft for soft, _ in PAIRS]
 

@@ -16,8 +16,7 @@ def average(values: list[Tensor], weights: list[int], start: Tensor) -> Tensor:
     made, state = Average(), {"w": start.clone()}
     for value, weight in zip(values, weights, strict=True):
         made.add({"w": value}, weight)
-    made.into(state)
-    return state["w"]
+    return made.of(state)["w"]
 
 
 @given(CLIENTS)
@@ -67,7 +66,7 @@ def test_does_not_keep_the_clients_tensors() -> None:
     working.fill_(3.0)
     made.add({"w": working}, 1)
     working.fill_(99.0)
-    made.into(state)
+    state = made.of(state)
     assert state["w"].item() == 2.0
 
 
@@ -75,6 +74,6 @@ def test_memory_format_and_type_of_the_model_stay() -> None:
     state = {"w": torch.zeros(2, 3, 4, 4).to(memory_format=torch.channels_last)}
     made = Average()
     made.add({"w": torch.rand(2, 3, 4, 4)}, 2)
-    made.into(state)
+    state = made.of(state)
     assert state["w"].is_contiguous(memory_format=torch.channels_last)
     assert state["w"].dtype == torch.float32

@@ -21,7 +21,7 @@ from fedsift.training.tensors import Samples
 State = dict[str, Tensor]
 
 OBJECTIVE = MtaeObjective(lambda_rec=1.0, lambda_cls=0.5)
-TASK = Task(rounds=12, clients=3, classes=10, seed=3)
+TASK = Task(rounds=12, clients=3, classes=10, seed=3, participants=3)
 
 
 def equal(a: State, b: State) -> bool:

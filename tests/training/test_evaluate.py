@@ -15,7 +15,7 @@ from training.tiny import samples_of
 from fedsift import models
 from fedsift.config.model import MtaeObjective
 from fedsift.models.output import Output
-from fedsift.training.evaluate import auc, classification, detection, evaluate, psnr, ssim
+from fedsift.training.evaluate import auc, class_recall, classification, confusion, detection, evaluate, psnr, ssim
 
 OBJECTIVE = MtaeObjective(lambda_rec=1.0, lambda_cls=0.5)
 LABELS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=60)
@@ -36,7 +36,7 @@ class Fixed(nn.Module):
 
 def test_known_answer() -> None:
     """Labels 0 0 1 2, predictions 0 1 1 0: by hand."""
-    scores = classification(np.array([0, 0, 1, 2]), np.array([0, 1, 1, 0]))
+    scores = classification(confusion(np.array([0, 0, 1, 2]), np.array([0, 1, 1, 0]), 3))
     assert scores == pytest.approx(
         {
             "accuracy": 2 / 4,
@@ -60,12 +60,12 @@ def test_scores_are_scikit_learns(pairs: list[tuple[int, int]]) -> None:
         "macro_precision": precision,
         "macro_recall": recall,
     }
-    assert classification(y, y_hat) == pytest.approx(expected)
+    assert classification(confusion(y, y_hat, 1)) == pytest.approx(expected)
 
 
 def test_class_that_the_test_set_lacks() -> None:
     """It counts in the macro averages if it is predicted, never in the balanced accuracy."""
-    scores = classification(np.array([0, 0, 2]), np.array([0, 4, 2]))
+    scores = classification(confusion(np.array([0, 0, 2]), np.array([0, 4, 2]), 3))
     assert scores["balanced_accuracy"] == pytest.approx((1 / 2 + 1) / 2)
     assert scores["macro_recall"] == pytest.approx((1 / 2 + 1 + 0) / 3)
 
@@ -108,7 +108,7 @@ def test_logits_that_are_not_finite_do_not_crash(value: float) -> None:
     samples = samples_of([4])
     scores = evaluate(Fixed(torch.full((20, 10), value)), samples, None, 6)
     assert 0 <= scores["accuracy"] <= 1
-    assert all(0 <= scores[key] <= 1 for key in scores if key not in {"loss", "cross_entropy"})
+    assert all(0 <= scores[key] <= 1 for key in scores if key not in {"loss", "cross_entropy", "class_recall"})
     assert value == 1e38 or not math.isfinite(scores["loss"])
 
 
@@ -199,3 +199,9 @@ def test_auc_is_scikit_learns() -> None:
 
 def test_auc_of_scores_that_are_not_numbers() -> None:
     assert auc(np.array([True, False, False]), np.array([math.nan, 1.0, 2.0])) == 1.0
+
+
+def test_class_recall() -> None:
+    """Class 2 has no label, class 3 no hit, class 4 neither label nor prediction."""
+    table = confusion(np.array([0, 0, 0, 1, 3]), np.array([0, 0, 2, 1, 1]), 5)
+    assert class_recall(table) == "0.666667 1 - 0 -"

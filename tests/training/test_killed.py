@@ -74,4 +74,4 @@ def test_killed_in_the_middle_changes_no_byte(world: Path) -> None:
 
     finish(start(), 0)
     assert [(Path(spec.phase) / name).read_bytes() for name in OUTPUTS] == undisturbed
-    assert sorted(path.name for path in Path(spec.phase).iterdir()) == sorted(OUTPUTS)
+    assert sorted(path.name for path in Path(spec.phase).iterdir()) == sorted([*OUTPUTS, "record.json"])

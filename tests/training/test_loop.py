@@ -289,3 +289,48 @@ def test_losses_that_are_not_finite_end_the_run_as_diverged(monkeypatch: pytest.
     row = federation.round(0)
     assert row["status"] == "diverged"
     assert "accuracy" not in row
+
+
+@pytest.mark.parametrize(("count_from", "tested"), [(0, [0, 4, 8, 11]), (1, [3, 7, 11])])
+def test_rounds_that_are_evaluated(count_from: int, tested: list[int]) -> None:
+    spec = spec_of(evaluation={"every": 4, "count_from": count_from})
+    federation = federation_of(spec, samples=samples_of(list(SIZES)))
+    assert [round_ for round_ in range(12) if "accuracy" in federation.round(round_)] == tested
+
+
+def test_averaged_counts_the_models_that_made_it() -> None:
+    spec = spec_of()
+    _, (row,) = run(spec, Choosing(spec, admit=[0, 1, 3], keep=[True, False, True]))
+    assert (row["clients"], row["averaged"]) == (3, 2)
+
+
+def test_weight_divergence_is_logged_and_changes_nothing_else() -> None:
+    rows, states = [], []
+    for logged in (False, True):
+        spec = spec_of(evaluation={"every": 2, "weight_divergence": logged})
+        federation, played = run(spec, rounds=3)
+        rows.append(played)
+        states.append(copy(federation.state))
+    assert equal(*states)
+    assert [row.pop("weight_divergence", None) is not None for row in rows[1]] == [True, False, True]
+    assert rows[0] == rows[1]
+
+
+def test_weight_divergence_of_a_lone_client_is_the_noise_of_its_order() -> None:
+    """Same samples and one batch a step: only rounding is left. Clients that differ part."""
+    spec = spec_of(training={"batch_size": 64}, evaluation={"every": 1, "weight_divergence": True})
+    alone = federation_of(spec, Tuned(spec, admit=[3]), samples_of(list(SIZES)))
+    assert alone.round(0)["weight_divergence"] < 1e-5
+    apart = federation_of(spec, Tuned(spec, admit=[1, 3]), samples_of(list(SIZES)))
+    assert apart.round(0)["weight_divergence"] > 1e-4
+
+
+def test_training_on_the_server_is_a_clients() -> None:
+    """The twin is a client that owns these very samples; with one batch their order is no matter."""
+    spec = spec_of(training={"batch_size": 64})
+    federation = federation_of(spec, samples=samples_of(list(SIZES)))
+    rows = federation.samples.rows(2)
+    central = federation.engine.server(0, np.arange(rows.start, rows.stop), 2, federation.state, federation.plain)
+    single = federation_of(spec, Tuned(spec, admit=[2]), samples_of(list(SIZES)))
+    single.round(0)
+    assert all(torch.allclose(central[name], single.state[name], atol=1e-6) for name in central)

@@ -13,7 +13,7 @@ from fedsift.data.catalog import get
 from fedsift.data.clients import load_federation
 from fedsift.data.packed import Arrays, write_arrays
 from fedsift.methods import registry
-from fedsift.methods.base import Method, Task
+from fedsift.methods.base import Method, Task, floor_share
 from fedsift.specs import TrainSpec
 from fedsift.training.loop import Federation
 from fedsift.training.streams import seed_of
@@ -98,7 +98,7 @@ def spec_of(
 
 def task_of(spec: TrainSpec) -> Task:
     """What the method of ``spec`` is told."""
-    return Task(spec.rounds, spec.clients, 10, spec.seed)
+    return Task(spec.rounds, spec.clients, 10, spec.seed, max(1, floor_share(spec.sampling.share, spec.clients)))
 
 
 def federation_of(spec: TrainSpec, method: Method | None = None, samples: Samples | None = None) -> Federation:

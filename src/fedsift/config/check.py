@@ -93,6 +93,7 @@ class Checker:
             self._noise(noise, data, samples)
         for index, label in enumerate(self.experiment.methods):
             self._method(index, label)
+        self._contributions(data)
 
     def _fail(self, message: str, *keys: str | int) -> NoReturn:
         where = self.place("experiments", self.name, *keys)
@@ -118,6 +119,25 @@ class Checker:
                     message = f"table '{name}' has the method '{label}', which the experiment does not run; "
                     message += close(label, self.experiment.methods, "run")
                     self._fail(message, "tables", name, "methods", index)
+
+    def _contributions(self, data: DataSet) -> None:
+        wanted, last = self.experiment.contributions, self.experiment.rounds
+        if wanted is None:
+            return
+        self._no_doubles("contributions.methods", wanted.methods, "contributions", "methods")
+        self._no_doubles("contributions.rounds", wanted.rounds, "contributions", "rounds")
+        for index, label in enumerate(wanted.methods):
+            if label not in self.experiment.methods:
+                message = f"contributions are asked of the method '{label}', which the experiment does not run; "
+                message += close(label, self.experiment.methods, "run")
+                self._fail(message, "contributions", "methods", index)
+        if outside := [round_ for round_ in wanted.rounds if round_ > last]:
+            message = f"contributions.rounds holds {outside[0]}; possible are 0 to {last}, after the last round."
+            self._fail(message, "contributions", "rounds")
+        # What a power-law split holds out is known when it is drawn.
+        if wanted.validation > data.test and not isinstance(self.experiment.partition, PowerLawPartition):
+            message = f"contributions.validation is {wanted.validation}, but '{data.name}' has {data.test} test images."
+            self._fail(message, "contributions", "validation")
 
     def _model(self, data: DataSet) -> None:
         name, training = self.experiment.model, self.experiment.training
@@ -154,8 +174,8 @@ class Checker:
                 )
             if isinstance(split, PowerLawPartition) and clients > split.users:
                 self._fail(f"{clients} clients cannot be merged from {split.users} users.", "clients", index)
-            if isinstance(split, ShardPartition) and split.shards % clients:
-                self._fail(f"{split.shards} shards cannot be dealt evenly to {clients} clients.", "clients", index)
+            if isinstance(split, ShardPartition):
+                self._shards(split, clients, index)
         if isinstance(split, PowerLawPartition) and split.labels_per_user > data.classes:
             self._fail(f"users cannot own more than the {data.classes} labels.", "partition", "labels_per_user")
         if isinstance(split, ShardPartition) and (needed := split.shards * split.shard_size) != samples:
@@ -166,6 +186,16 @@ class Checker:
                 "shards",
             )
         return int(samples * split.train_share) if isinstance(split, PowerLawPartition) else samples
+
+    def _shards(self, split: ShardPartition, clients: int, index: int) -> None:
+        if split.per_client is None:
+            if split.shards % clients:
+                self._fail(f"{split.shards} shards cannot be dealt evenly to {clients} clients.", "clients", index)
+            return
+        least, most = split.per_client
+        if not clients * least <= split.shards <= clients * most:
+            message = f"{split.shards} shards cannot be dealt to {clients} clients with {least} to {most} each."
+            self._fail(message, "partition", "per_client")
 
     def _noise(self, name: str, data: DataSet, samples: int) -> None:
         noise, keys = self.experiment.noises[name], ("noises", name)

@@ -94,14 +94,28 @@ class PowerLawPartition(Partition):
     )
 
 
+def _range(ends: list[int]) -> list[int]:
+    if len(ends) != 2 or ends[0] > ends[1]:
+        raise ValueError("a range is the least and the most, such as [1, 5]")
+    return ends
+
+
+Range = Annotated[list[Annotated[int, Field(ge=1)]], AfterValidator(_range)]
+
+
 class ShardPartition(Partition):
     """Sort by label, cut into shards, deal shards to clients (McMahan's pathological split; EMFedAvg's 200 x 300)."""
 
     scheme: Literal["shards"]
     shards: Annotated[int, Field(ge=1)] = Field(
-        200, description="Number of shards; K must divide it, and shards x shard_size must be all training samples."
+        200, description="Number of shards; K divides it, and shards x shard_size must be all training samples."
     )
     shard_size: Annotated[int, Field(ge=1)] = Field(300, description="Samples in a shard.")
+    per_client: Range | None = Field(
+        None,
+        description="Least and most shards of a client, such as [1, 5], for clients of unequal size; K need not divide "
+        "`shards` then. Absent: all alike.",
+    )
 
 
 AnyPartition = Annotated[
@@ -214,10 +228,10 @@ class Training(Section):
     augment: Literal["none", "one-of-six"] = Field(
         "none", description="`one-of-six`: the CIFAR-10 augmentation of the MTAE paper (spec 2.1)."
     )
-    reshuffle: Literal["round", "epoch", "never"] = Field(
+    reshuffle: Literal["round", "epoch", "never", "none"] = Field(
         "round",
         description="When a client's order and augmentation are drawn anew: once a round for all its epochs, every "
-        "epoch, or never (one order per client for the whole run).",
+        "epoch, or never (one order per client for the whole run). `none`: the partition's own order.",
     )
     engine: Literal["reference"] = Field("reference", description="`reference`: a plain loop over clients.")
 
@@ -237,11 +251,59 @@ class Evaluation(Section):
     """When and how the global model is tested."""
 
     every: Annotated[int, Field(ge=1)] = Field(10, description="Rounds r with r mod every = 0, and the last one.")
+    count_from: Literal[0, 1] = Field(
+        0, description="Number of the first round in that rule: with 1 the model is tested after 10, 20, ... rounds."
+    )
     batch_size: Annotated[int, Field(ge=1)] = Field(1000, description="Test images in one forward pass.")
     ssim_images: Annotated[int, Field(ge=1)] = Field(
         500,
         description="The SSIM of the reconstructions is the mean over the first so many test images; it takes longer "
         "than the forward pass on a GPU.",
+    )
+    weight_divergence: bool = Field(
+        False,
+        description="Also log |w - w_SGD| / |w_SGD|, where w_SGD starts from the same model and takes one client's "
+        "local steps on samples of all clients of the round (spec of EMFedAvg, 3). Costs one client more.",
+    )
+
+
+def _in_pairs(permutations: int) -> int:
+    if permutations % 2:
+        raise ValueError("it must be even, since every order is taken with its reverse")
+    return permutations
+
+
+class Contributions(Section):
+    """What the participants of some rounds contribute, by several schemes (spec of EMFedAvg, 5)."""
+
+    methods: list[Slug] = Field(min_length=1, description="Methods of the experiment whose rounds are looked at.")
+    rounds: list[Annotated[int, Field(ge=0)]] = Field(
+        min_length=1,
+        description="Rounds r, from 0 to T; round r begins with the model after r rounds. The methods' phases are cut "
+        "there, so that other rounds mean that these methods are trained anew.",
+    )
+    budget: Annotated[float, Field(gt=0)] = Field(1.0, description="B(t), what the participants of a round share.")
+    alpha: Annotated[float, Field(gt=0)] = Field(1.0, description="Weight of the EMD in EMFedAvg's contribution.")
+    b: Annotated[float, Field(ge=0)] = Field(2.0, description="Bias of EMFedAvg's contribution.")
+    form: Literal["linear", "inverse"] = Field(
+        "linear", description="EMFedAvg's contribution: `linear`: max(0, b - alpha EMD); `inverse`: alpha / EMD + b."
+    )
+    nearest: Annotated[float, Field(gt=0, lt=2)] = Field(
+        0.01, description="A smaller EMD counts as this one in the inverse form, which is infinite at 0."
+    )
+    value: Literal["accuracy", "cross-entropy"] = Field(
+        "accuracy",
+        description="v(S), of the average of the updates of S on the validation images: the accuracy, or minus the "
+        "mean cross-entropy.",
+    )
+    validation: Annotated[int, Field(ge=1)] = Field(1000, description="Validation images, the first of the test set.")
+    exact_up_to: Annotated[int, Field(ge=0, le=20)] = Field(
+        10,
+        description="Most participants of a round for the exact Shapley value, which values 2^m coalitions; with more "
+        "it is estimated.",
+    )
+    permutations: Annotated[int, Field(ge=4), AfterValidator(_in_pairs)] = Field(
+        200, description="Joining orders for the estimate, half of them the reverse of the others."
     )
 
 
@@ -275,6 +337,9 @@ class Experiment(Section):
     sampling: Sampling = Field(Sampling(), description="Which clients take part in a round.")
     training: Training = Field(Training(), description="Local training.")
     evaluation: Evaluation = Field(Evaluation(), description="Test of the global model.")
+    contributions: Contributions | None = Field(
+        None, description="Contributions of the participants of some rounds; absent: none are worked out."
+    )
     margin: Annotated[float, Field(gt=0)] = Field(
         0.01,
         description="Largest difference from the paper's value that still counts as agreement (share, not per cent).",

@@ -58,7 +58,7 @@ def partition(spec: AnyPartition, y_train: np.ndarray, y_test: np.ndarray, clien
         case DirichletPartition():
             users = dirichlet(labels, clients, spec.alpha, spec.min_samples, spec.max_draws, seed)
         case ShardPartition():
-            users = shards(labels, clients, spec.shards, spec.shard_size, rng)
+            users = shards(labels, clients, spec.shards, spec.shard_size, rng, spec.per_client)
         case PowerLawPartition():
             if clients > spec.users:
                 raise FedsiftError(

@@ -18,6 +18,7 @@ from fedsift.section import Section
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
+    from fedsift.config.model import Training
     from fedsift.models.output import Output
 
 Start = Annotated[int, Field(ge=1, strict=True)] | Annotated[float, Field(gt=0, lt=1)]
@@ -43,12 +44,14 @@ class Task:
         clients: K.
         classes: number of labels.
         seed: the run's seed, for streams of its own (fedsift.training.streams).
+        participants: m, the clients that the experiment's sampling draws for a round.
     """
 
     rounds: int
     clients: int
     classes: int
     seed: int
+    participants: int
 
 
 @dataclass(frozen=True)
@@ -105,11 +108,13 @@ class Update:
         client: its number.
         state: its model, name -> tensor.
         used: samples trained on in the round; the weight in the average.
+        upload: what else it has sent in the round.
     """
 
     client: int
     state: Mapping[str, Tensor]
     used: int
+    upload: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -128,6 +133,19 @@ class Evidence:
     uploads: Sequence[Mapping[str, np.ndarray]]
     used: Sequence[int]
     public: Callable[[], tuple[Tensor, Tensor]] | None = None
+
+
+@dataclass(frozen=True)
+class WarmUp:
+    """Training on the server before round 0.
+
+    Attributes:
+        rows: numbers of samples, counted through all clients in the order of their numbers.
+        epochs: passes over them.
+    """
+
+    rows: np.ndarray
+    epochs: int
 
 
 class Method:
@@ -151,12 +169,30 @@ class Method:
         """
         return []
 
+    def prepare(self, clients: Sequence[Client]) -> None:
+        """Before this process's first round: all K clients, in order, as far as they tell the server of themselves.
+
+        A continued run calls it again, so it may depend on nothing but its argument, the options and the task.
+        """
+
+    def warm_up(self) -> WarmUp | None:
+        """Training that gives the model of round 0; None: it stays as it was initialised."""
+        return None
+
     def acts(self, round_: int) -> bool:
         """Whether the method differs from FedAvg in this round; where not, none of the hooks below is called."""
         return True
 
     def admit(self, round_: int, rng: np.random.Generator) -> Sequence[int] | None:
         """The clients that take part; None leaves it to the experiment's sampling rule."""
+        return None
+
+    def local_training(self, training: Training) -> Training:
+        """The experiment's local training, changed where the method's own differs."""
+        return training
+
+    def borrowed(self, client: int) -> np.ndarray | None:
+        """Samples of others that ``client`` trains on beside its own, as ``WarmUp.rows``; None for none."""
         return None
 
     def trains(self, round_: int) -> bool:
@@ -176,6 +212,13 @@ class Method:
     ) -> Tensor | None:
         """A term added to the local loss of one batch; a scalar tensor. ``start`` is the round's global model."""
         return None
+
+    def goes_on(self, round_: int, client: int, epoch: int, epochs: int, loss: Callable[[], float]) -> bool:
+        """Whether ``client`` begins another pass after ``epoch`` passes; ``epochs`` is the experiment's E.
+
+        ``loss()``: mean local loss of its kept samples under its model as it is now (eval mode).
+        """
+        return epoch < epochs
 
     def reply_signals(self, round_: int) -> frozenset[Signal]:
         """What has to be computed of every sample of a client after it has trained, with the client's own model."""

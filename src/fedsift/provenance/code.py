@@ -6,12 +6,13 @@ from pathlib import Path
 from fedsift.methods import registry
 from fedsift.models import module_name as model_module
 from fedsift.provenance.fingerprint import ROOT, fingerprint
-from fedsift.specs import NoiseSpec, PartitionSpec, ReportSpec, Spec, TableSpec, TrainSpec
+from fedsift.specs import ContributionSpec, NoiseSpec, PartitionSpec, ReportSpec, Spec, TableSpec, TrainSpec
 
 ENTRY: Mapping[type[Spec], str] = {
     PartitionSpec: "fedsift.data.partition",
     NoiseSpec: "fedsift.data.noise",
     TrainSpec: "fedsift.training.run",
+    ContributionSpec: "fedsift.contributions.stage",
     TableSpec: "fedsift.results.tables",
     ReportSpec: "fedsift.results.site",
 }
@@ -29,15 +30,21 @@ def code_of(spec: Spec) -> str:
     files: list[Path] = []
     if isinstance(spec, TableSpec | ReportSpec):
         files += sorted(TEMPLATES.iterdir())
-    if isinstance(spec, TrainSpec):
-        modules.append(model_module(spec.model))
-        if spec.method.file:
-            files.append(Path(spec.method.file))
+    if isinstance(spec, TrainSpec | ContributionSpec):
+        run = spec if isinstance(spec, TrainSpec) else spec.run
+        modules.append(model_module(run.model))
+        if run.method.file:
+            files.append(Path(run.method.file))
         else:
-            modules.append(registry.module_name(registry.find(spec.method.name)))
+            modules.append(registry.module_name(registry.find(run.method.name)))
     return fingerprint(modules, files)
 
 
 def code_of_reading() -> str:
     """Fingerprint of the code that turns downloaded files into arrays."""
     return fingerprint(["fedsift.data.read"])
+
+
+def code_of_fetching() -> str:
+    """Fingerprint of the code that brings raw files here and verifies them."""
+    return fingerprint(["fedsift.data.fetch", "fedsift.data.manifest"])

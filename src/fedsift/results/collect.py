@@ -10,7 +10,7 @@ from fedsift.results.histories import Missing, read_cell
 from fedsift.results.reference import BASELINE, Printed, Quantity, Reference, Where
 from fedsift.results.runs import DETECTION, RECONSTRUCTION, At, Run
 from fedsift.results.statistics import Estimate, estimate, paired
-from fedsift.results.verdicts import Comparison, compare
+from fedsift.results.verdicts import Comparison, comparable, compare
 from fedsift.specs import CellSpec, TableSpec
 
 
@@ -30,7 +30,7 @@ class Group:
     missing: dict[int, Missing] = field(default_factory=dict)
 
     def by_seed(self, metric: str, at: At) -> dict[int, float]:
-        """A final figure of every run that has it."""
+        """A figure of every run that has it."""
         values = {seed: run.final(metric, at) for seed, run in self.runs.items()}
         return {seed: value for seed, value in values.items() if value is not None}
 
@@ -65,7 +65,7 @@ class Results:
         return self._groups.get(key, Group())
 
     def value(self, key: Key, metric: str, at: At) -> Comparison:
-        """Mean over seeds of a final figure, and the paper's value."""
+        """Mean over seeds of a figure, and the paper's value."""
         ours = estimate(list(self.group(key).by_seed(metric, at).values()))
         return self._compare(key, metric, at, "value", ours)
 
@@ -79,16 +79,26 @@ class Results:
 
     def notes(self, key: Key, metric: str, at: At, quantity: Quantity) -> list[str]:
         """What is inconsistent or uncertain in the paper's number for a cell, each remark once."""
-        place = self._where(key, metric, at, quantity)
-        entries: list[Printed | None] = [self.reference.find(place), *self.reference.alternatives(place)]
+        entries: list[Printed | None] = []
+        for place in self._where(key, metric, at, quantity):
+            entries += [self.reference.find(place), *self.reference.alternatives(place)]
         return list(dict.fromkeys(entry.note for entry in entries if entry is not None and entry.note))
 
-    def _where(self, key: Key, metric: str, at: At, quantity: Quantity) -> Where:
-        return Where(self.spec.dataset, *key, metric, at, quantity)
+    @property
+    def comparable(self) -> bool:
+        """Whether the experiment's scale is the paper's."""
+        return comparable(self.spec.paper, self.spec.scale)
+
+    def _where(self, key: Key, metric: str, at: At, quantity: Quantity) -> list[Where]:
+        """Where the paper may print it: the last round is also the one after T rounds."""
+        same: dict[At, At] = {self.spec.rounds: "last", "last": self.spec.rounds}
+        ats = [at, same[at]] if at in same else [at]
+        return [Where(self.spec.dataset, *key, metric, one, quantity) for one in ats]
 
     def _compare(self, key: Key, metric: str, at: At, quantity: Quantity, ours: Estimate | None) -> Comparison:
-        printed = self.reference.find(self._where(key, metric, at, quantity))
-        return compare(ours, printed, self.spec.margin, self.spec.scale)
+        places = self._where(key, metric, at, quantity)
+        found = (entry for place in places if (entry := self.reference.find(place)))
+        return compare(ours, next(found, None), self.spec.margin, self.comparable)
 
 
 def collect(spec: TableSpec, state: Path, reference: Reference) -> Results:
@@ -108,7 +118,7 @@ def collect(spec: TableSpec, state: Path, reference: Reference) -> Results:
     for group in groups.values():
         group.runs = dict(sorted(group.runs.items()))
         group.missing = dict(sorted(group.missing.items()))
-    return Results(spec, groups, reference)
+    return Results(spec, groups, reference.of_split(spec.dataset, spec.partition))
 
 
 def summary(spec: TableSpec, state: Path = Path(".fedsift/runs")) -> tuple[int, list[tuple[CellSpec, str]]]:

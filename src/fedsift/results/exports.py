@@ -1,17 +1,13 @@
 """`cells.csv` and `runs.csv`: every number at full precision, with where it comes from."""
 
-import csv
-import io
-from collections.abc import Iterable
 from typing import get_args
 
 from fedsift.results.collect import Key, Results, reconstructs
+from fedsift.results.long import Value, interval, printed, text
+from fedsift.results.participation import QUANTITIES
 from fedsift.results.reference import Quantity
 from fedsift.results.runs import ATS, DETECTION, METRICS, RECONSTRUCTION, SHARES, At, Run
-from fedsift.results.statistics import Estimate
-from fedsift.results.verdicts import Comparison
 
-Value = str | int | float | None
 SELECTION = "selection"
 """`at` of the detection figures: the mean over the rounds with selection."""
 
@@ -25,7 +21,7 @@ RUN_COLUMNS = (
     *("noise", "clients", "method", "seed", "status", "reason"),
     *("evaluations", "best_round", "last_round"),
     *(f"{at}_{metric}" for at in ATS for metric in METRICS),
-    *("selection_start", "selection_rounds", *DETECTION, "phases"),
+    *("selection_start", "selection_rounds", *DETECTION, *QUANTITIES, "phases"),
 )
 
 
@@ -44,8 +40,8 @@ def cells_csv(results: Results) -> str:
         rows += [common | _compared(results, key, metric, at) for metric in metrics for at in ATS]
         for metric in DETECTION:
             ours = results.group(key).detection(metric)
-            rows.append(common | {"metric": metric, "at": SELECTION, **_interval("", ours)})
-    return _text(CELL_COLUMNS, rows)
+            rows.append(common | {"metric": metric, "at": SELECTION, **interval(ours)})
+    return text(CELL_COLUMNS, rows)
 
 
 def runs_csv(results: Results) -> str:
@@ -62,7 +58,7 @@ def runs_csv(results: Results) -> str:
             else:
                 row |= {"status": group.missing[seed].kind, "reason": group.missing[seed].reason}
             rows.append(row)
-    return _text(RUN_COLUMNS, rows)
+    return text(RUN_COLUMNS, rows)
 
 
 def _run(run: Run) -> dict[str, Value]:
@@ -75,6 +71,7 @@ def _run(run: Run) -> dict[str, Value]:
         "selection_start": int(run.selecting[0]) if len(run.selecting) else None,
         "selection_rounds": len(run.selecting),
         **{metric: run.detection(metric) for metric in DETECTION},
+        **{name: of(run) for name, of in QUANTITIES.items()},
     }
 
 
@@ -83,41 +80,11 @@ def _compared(results: Results, key: Key, metric: str, at: At) -> dict[str, Valu
     row: dict[str, Value] = {
         "metric": metric,
         "at": at,
-        **_interval("", value.ours),
-        **_printed("paper", "", value),
+        **interval(value.ours),
+        **printed(value),
     }
     if gain is not None:
-        row |= _interval("gain_", gain.ours) | _printed("paper_gain", "gain_", gain)
+        row |= interval(gain.ours, "gain_") | printed(gain, "paper_gain", "gain_")
         row["gain"] = row.pop("gain_mean", None)
     row["note"] = " ".join(note for quantity in get_args(Quantity) for note in results.notes(key, metric, at, quantity))
     return row
-
-
-def _interval(prefix: str, ours: Estimate | None) -> dict[str, Value]:
-    if ours is None:
-        return {f"{prefix}n": 0}
-    return {
-        f"{prefix}mean": ours.mean,
-        f"{prefix}low": ours.low,
-        f"{prefix}high": ours.high,
-        f"{prefix}n": ours.n,
-    }
-
-
-def _printed(name: str, prefix: str, comparison: Comparison) -> dict[str, Value]:
-    printed = comparison.printed
-    return {
-        name: printed.value if printed else None,
-        f"{name}_source": printed.source if printed else None,
-        f"{prefix}difference": comparison.difference,
-        f"{prefix}verdict": str(comparison.verdict),
-    }
-
-
-def _text(columns: Iterable[str], rows: Iterable[dict[str, Value]]) -> str:
-    buffer = io.StringIO()
-    # The writer prints floats by repr: shortest text that reads back as the same number.
-    writer = csv.DictWriter(buffer, list(columns), restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return buffer.getvalue()

@@ -1,4 +1,4 @@
-"""Figures of an experiment: accuracy over rounds, and accuracy by client count."""
+"""Figures of an experiment: accuracy over rounds, accuracy by client count, and recall by class."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,9 +9,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from fedsift.results import by_class
 from fedsift.results.collect import Key, Results
+from fedsift.results.contributions_figure import contributions_figure
 from fedsift.results.files import FigureName
-from fedsift.results.statistics import estimate
+from fedsift.results.statistics import Estimate, estimate
 from fedsift.results.style import INK, SOFT, Look, drawing, looks, save
 
 _METRIC = "accuracy"
@@ -24,7 +26,12 @@ _STARTS = 3
 
 def write_figure(results: Results, name: FigureName, folder: Path) -> None:
     """Draw a figure and write it as SVG and PNG to ``folder / name.stem``."""
-    draw = {"rounds": rounds_figure, "clients": clients_figure}[name.view]
+    draw = {
+        "rounds": rounds_figure,
+        "clients": clients_figure,
+        "classes": classes_figure,
+        "contributions": shares_figure,
+    }[name.view]
     with drawing():
         save(draw(results, name.noise), folder / name.stem)
 
@@ -74,17 +81,7 @@ def clients_figure(results: Results, noise: str) -> Figure:
             value = results.value(Key(noise, clients, method), _METRIC, "best")
             look = styles[method]
             if value.ours:
-                half = 100 * (value.ours.half or 0)
-                axes.errorbar(
-                    x,
-                    100 * value.ours.mean,
-                    half,
-                    fmt=look.marker,
-                    color=look.color,
-                    ms=5.5,
-                    lw=1.4,
-                    capsize=2.5,
-                )
+                _point(axes, x, value.ours, look)
                 drawn = True
             if value.printed:
                 axes.plot(x, 100 * value.printed.value, "d", ms=7, mfc="none", mec=look.color, mew=1.3, zorder=4)
@@ -96,15 +93,64 @@ def clients_figure(results: Results, noise: str) -> Figure:
         # An interval of few seeds reaches beyond what an accuracy can be.
         low, high = axes.get_ylim()
         axes.set_ylim(max(0, low), min(101, high))
-    axes.grid(visible=False, axis="x")
-    for edge in range(1, len(spec.clients)):
-        axes.axvline(edge - 0.5, color=SOFT, lw=0.6, alpha=0.5)
+    _between(axes, len(spec.clients))
     handles = [_handle(method, styles[method], line=False) for method in methods]
     if printed:
         paper = Line2D([], [], ls="", marker="d", ms=7, mfc="none", mec=SOFT, mew=1.3, label="the paper's value")
         handles.append(paper)
     _finish(figure, results, noise, "test accuracy, best round", handles)
     return figure
+
+
+def classes_figure(results: Results, noise: str) -> Figure:
+    """Recall of each class at the last round: a panel per client count, a point and 95 % interval per method."""
+    spec = results.spec
+    methods, styles = results.methods(noise), looks(spec.methods)
+    # With too many classes the panels say where the numbers are.
+    size = by_class.classes(results, noise) if by_class.shown(results, noise) else 0
+    width = min(13.0, max(7.2, 1.2 + 0.1 * size * len(methods)))
+    figure = Figure(figsize=(width, 2.6 * len(spec.clients) + 1.2), layout="constrained")
+    panels = figure.subplots(len(spec.clients), 1, sharex=True, sharey=True, squeeze=False).flatten()
+    step = 0.8 / max(1, len(methods))
+    for axes, clients in zip(panels, spec.clients, strict=True):
+        drawn = False
+        for index, method in enumerate(methods):
+            shift = (index - (len(methods) - 1) / 2) * step
+            for label in range(size):
+                if ours := by_class.recall(results, Key(noise, clients, method), label):
+                    _point(axes, label + shift, ours, styles[method])
+                    drawn = True
+        _panel(axes, f"{clients} clients", drawn, "see classes.csv" if by_class.classes(results, noise) > size else "")
+        _between(axes, size)
+    panels[-1].set_xticks(range(size), [str(label) for label in range(size)])
+    panels[-1].set_xlabel("class")
+    panels[0].set_xlim(-0.5, max(size, 1) - 0.5)
+    low, high = panels[0].get_ylim()
+    panels[0].set_ylim(max(-2, low), min(102, high))
+    _finish(
+        figure, results, noise, "recall at the last round", [_handle(one, styles[one], line=False) for one in methods]
+    )
+    return figure
+
+
+def shares_figure(results: Results, noise: str) -> Figure:
+    """Shares that each scheme gives the participants of a round."""
+    figure, handles = contributions_figure(results, noise)
+    _finish(figure, results, noise, "share of the budget", handles)
+    return figure
+
+
+def _point(axes: Axes, x: float, ours: Estimate, look: Look) -> None:
+    """A mean in per cent with its interval."""
+    half = 100 * (ours.half or 0)
+    axes.errorbar(x, 100 * ours.mean, half, fmt=look.marker, color=look.color, ms=5.5, lw=1.4, capsize=2.5)
+
+
+def _between(axes: Axes, size: int) -> None:
+    """Lines between so many places on the x axis, instead of a grid at them."""
+    axes.grid(visible=False, axis="x")
+    for edge in range(1, size):
+        axes.axvline(edge - 0.5, color=SOFT, lw=0.6, alpha=0.5)
 
 
 def _line(axes: Axes, results: Results, key: Key, look: Look) -> float | None:
@@ -154,18 +200,30 @@ def _starts(axes: Axes, results: Results, noise: str, clients: int) -> None:
                           textcoords="offset points", fontsize=7, color=SOFT)  # fmt: skip
 
 
-def _panel(axes: Axes, title: str, drawn: bool) -> None:
+def _panel(axes: Axes, title: str, drawn: bool, instead: str = "") -> None:
     axes.set_title(title)
     if not drawn:
-        axes.text(0.5, 0.5, "no finished run", transform=axes.transAxes, ha="center", va="center", color=SOFT)
+        axes.text(
+            0.5, 0.5, instead or "no finished run", transform=axes.transAxes, ha="center", va="center", color=SOFT
+        )
 
 
 def _finish(figure: Figure, results: Results, noise: str, label: str, handles: Sequence[Line2D]) -> None:
     figure.supylabel(f"{label} (%)", fontsize=9, color=INK)
     figure.suptitle(_plain(f"{results.spec.title}: {noise}"), x=0.01, ha="left", fontsize=11, fontweight="bold")
-    rows = -(-len(handles) // 5)
     if handles:
-        figure.legend(handles=handles, loc="outside lower center", ncols=-(-len(handles) // rows))
+        figure.legend(handles=handles, loc="outside lower center", ncols=_columns(handles, figure.get_figwidth()))
+
+
+def _columns(handles: Sequence[Line2D], width: float) -> int:
+    """Into how many columns a legend is laid out, so that it is not wider than the figure (inches); at most 5."""
+    for columns in range(min(5, len(handles)), 1, -1):
+        rows = -(-len(handles) // columns)
+        parts = [handles[at : at + rows] for at in range(0, len(handles), rows)]
+        # At 9 points a letter is 0.075 inches wide, and a handle with the space around it 0.6.
+        if sum(0.6 + 0.075 * max(len(str(handle.get_label())) for handle in part) for part in parts) <= width:
+            return len(parts)
+    return 1
 
 
 def _handle(method: str, look: Look, line: bool) -> Line2D:

@@ -17,10 +17,18 @@ _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9+._-]*")
 
 Final = Literal["accuracy-best", "macro-f1-best", "accuracy-last", "macro-f1-last"]
 FINALS: tuple[Final, ...] = ("accuracy-best", "macro-f1-best", "accuracy-last", "macro-f1-last")
-What = Final | Literal["reconstruction", "detection"]
+OfClients = Literal["accuracy-by-round", "class-recall", "participation"]
+"""Tables of one client count, with a row per method."""
+OF_CLIENTS: tuple[OfClients, ...] = ("accuracy-by-round", "class-recall", "participation")
+What = Final | OfClients | Literal["reconstruction", "detection", "claims", "contributions"]
 
-View = Literal["rounds", "clients"]
-VIEWS: tuple[View, ...] = ("rounds", "clients")
+View = Literal["rounds", "clients", "classes", "contributions"]
+VIEWS: tuple[View, ...] = ("rounds", "clients", "classes")
+
+LONG = ("cells.csv", "rounds.csv", "classes.csv", "participation.csv", "claims.csv", "runs.csv")
+"""Every number at full precision, one a row."""
+OF_CONTRIBUTIONS = ("contributions.csv", "rank-correlations.csv")
+"""Where an experiment asks for contributions."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +36,18 @@ class TableName:
     """One table of an experiment: of all its methods, or of a group of them."""
 
     noise: str
+    """Empty for a table of all noises."""
     what: What
     group: str = ""
+    clients: int | None = None
+    """For a table of one client count."""
 
     @property
     def stem(self) -> str:
         """Path in the table folder, without the ending."""
-        return f"tables/{self.group}{'/' if self.group else ''}{self.noise}-{self.what}"
+        count = "" if self.clients is None else f"K{self.clients}"
+        name = "-".join(part for part in (self.noise, count, self.what) if part)
+        return f"tables/{self.group}{'/' if self.group else ''}{name}"
 
 
 @dataclass(frozen=True)
@@ -51,18 +64,27 @@ class FigureName:
 
 
 def table_names(spec: TableSpec) -> list[TableName]:
-    """The tables of an experiment, in the order of the page: the final figures by group, the rest once."""
+    """The tables of an experiment: the claims, then by noise the final figures by group, and the rest once."""
+    # Which of these have something to show is known only with the results; all are written, and the page shows those.
     rest: tuple[What, ...] = ("reconstruction", "detection") if MODELS[spec.model].multitask else ("detection",)
-    names = []
+    names = [TableName("", "claims")]
     for noise in _noises(spec):
         names += [TableName(noise, what, group) for group in spec.groups or [""] for what in FINALS]
         names += [TableName(noise, what) for what in rest]
+        names += [TableName(noise, "contributions")] if spec.contributions else []
+        names += [TableName(noise, what, clients=clients) for clients in spec.clients for what in OF_CLIENTS]
     return names
 
 
 def figure_names(spec: TableSpec) -> list[FigureName]:
     """The figures of an experiment, in the order of the page."""
-    return [FigureName(noise, view) for noise in _noises(spec) for view in VIEWS]
+    views: tuple[View, ...] = (*VIEWS, "contributions") if spec.contributions else VIEWS
+    return [FigureName(noise, view) for noise in _noises(spec) for view in views]
+
+
+def long_files(spec: TableSpec) -> list[str]:
+    """The CSV files of an experiment with numbers at full precision."""
+    return [*LONG, *(OF_CONTRIBUTIONS if spec.contributions else ())]
 
 
 def table_files(spec: TableSpec) -> list[str]:
@@ -71,7 +93,7 @@ def table_files(spec: TableSpec) -> list[str]:
     Raises:
         FedsiftError: a noise's name cannot be part of a file name.
     """
-    names = ["cells.csv", "runs.csv", "overview.json", "tables.html"]
+    names = [*long_files(spec), "overview.json", "tables.html"]
     names += [f"{table.stem}.{ending}" for table in table_names(spec) for ending in FORMATS]
     names += [f"{figure.stem}.{ending}" for figure in figure_names(spec) for ending in IMAGES]
     return [str(PurePosixPath(spec.output, name)) for name in names]

@@ -5,15 +5,15 @@ import io
 import re
 from collections.abc import Callable, Iterator
 
+from fedsift.results.layout import MINUS, Cell, Kind, Line, Table
 from fedsift.results.pages import render
-from fedsift.results.table import MINUS, Cell, Kind, Line, Table
 
 
 def to_csv(table: Table) -> str:
     """Comma-separated, UTF-8; footnotes follow the rows, with `note` in the first column."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["clients", _unit(table), *table.columns])
+    writer.writerow([table.corner, _unit(table), *table.columns])
     for label, kind, lines in _flat(table):
         texts = [line.text.replace(MINUS, "-") + (f" [{line.mark}]" if line.mark else "") for line in lines]
         writer.writerow([label, kind, *texts])
@@ -23,38 +23,44 @@ def to_csv(table: Table) -> str:
 
 def to_markdown(table: Table) -> str:
     """A GitHub-flavoured Markdown table."""
-    head = [markdown_text(name) for name in ("clients", _unit(table), *table.columns)]
-    rule = ["---:", ":---", *("---:" for _ in table.columns)]
+    head = [markdown_text(name) for name in (table.corner, _unit(table), *table.columns)]
+    rule = ["---:" if table.corner == "clients" else ":---", ":---", *("---:" for _ in table.columns)]
     body = [
-        [label, kind, *(markdown_text(line.text) + _superscript(line.mark) for line in lines)]
+        [
+            markdown_text(label),
+            markdown_text(kind),
+            *(markdown_text(line.text) + _superscript(line.mark) for line in lines),
+        ]
         for label, kind, lines in _flat(table, repeat=False)
     ]
     rows = "\n".join("| " + " | ".join(row) + " |" for row in [head, rule, *body])
-    notes = "\n".join(f"- {_superscript(letter)} {markdown_text(text)}" for letter, text in table.notes)
+    notes = "\n".join("- " + f"{_superscript(letter)} {markdown_text(text)}".strip() for letter, text in table.notes)
     return "\n\n".join(part for part in (f"**{markdown_text(table.title)}**", rows, notes) if part) + "\n"
 
 
 def to_latex(table: Table) -> str:
     """A table for the booktabs package, with caption, label and footnotes."""
-    parts = filter(None, (table.experiment, table.name.group, table.name.noise, table.name.what))
+    count = f"K{table.name.clients}" if table.name.clients else ""
+    parts = filter(None, (table.experiment, table.name.group, table.name.noise, count, table.name.what))
     label = re.sub(r"[^A-Za-z0-9]+", "-", "-".join(parts))
     out = [
         "% needs \\usepackage{booktabs} and, before TeX Live 2018, \\usepackage[utf8]{inputenc}",
         "\\begin{table}[ht]",
         "\\centering\\small\\setlength{\\tabcolsep}{4pt}",
         f"\\caption{{{latex_text(table.title)}{', per cent' if table.percent else ''}}}\\label{{tab:{label}}}",
-        f"\\begin{{tabular}}{{rl{'r' * len(table.columns)}}}",
+        f"\\begin{{tabular}}{{{'r' if table.corner == 'clients' else 'l'}l{'r' * len(table.columns)}}}",
         "\\toprule",
-        " & ".join(["clients", "", *map(latex_text, table.columns)]) + " \\\\",
+        " & ".join([table.corner, "", *map(latex_text, table.columns)]) + " \\\\",
     ]
     for label_text, kind, lines in _flat(table, repeat=False):
         if label_text:
             out.append("\\midrule")
         cells = [latex_text(line.text) + (f"\\textsuperscript{{{line.mark}}}" if line.mark else "") for line in lines]
-        out.append(" & ".join([label_text, latex_text(kind), *cells]) + " \\\\")
+        out.append(" & ".join([latex_text(label_text), latex_text(kind), *cells]) + " \\\\")
     out += ["\\bottomrule", "\\end{tabular}"]
     for letter, text in table.notes:
-        out.append(f"\\par\\smallskip{{\\footnotesize\\textsuperscript{{{letter}}} {latex_text(text)}\\par}}")
+        mark = f"\\textsuperscript{{{letter}}} " if letter else ""
+        out.append(f"\\par\\smallskip{{\\footnotesize{mark or ' '}{latex_text(text)}\\par}}")
     return "\n".join([*out, "\\end{table}"]) + "\n"
 
 
@@ -101,7 +107,7 @@ def _one_line(text: str) -> str:
 
 
 def _flat(table: Table, repeat: bool = True) -> Iterator[tuple[str, str, list[Line]]]:
-    """A row per client count and kind of line; without ``repeat`` the count stands in the first row only."""
+    """A row per row and kind of line; without ``repeat`` the row's name stands in the first only."""
     for label, cells in table.rows:
         first = True
         for kind in table.kinds:

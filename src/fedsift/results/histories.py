@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fedsift.results.runs import DETECTION, LOSSES, METRICS, RECONSTRUCTION, SHARES, Run
+from fedsift.results.runs import DETECTION, DIVERGENCE, LOSSES, METRICS, RECONSTRUCTION, SHARES, VALUES, Run
 from fedsift.specs import CellSpec
 
-COUNTS = ("clients", "samples", "used")
-COLUMNS = ("round", "status", *COUNTS, *METRICS, *DETECTION)
+COUNTS = ("clients", "samples", "used", "averaged")
+CLASSES = "class_recall"
+COLUMNS = ("round", "status", *COUNTS, *METRICS, CLASSES, DIVERGENCE, *DETECTION)
 
-_SHARES = frozenset((*SHARES, *DETECTION))
+_SHARES = frozenset((*SHARES, CLASSES, *DETECTION))
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,15 @@ class _UnusableError(Exception):
     """What is wrong with a history."""
 
 
-_Row = dict[str, float]
+@dataclass(frozen=True)
+class _Row:
+    """One round."""
+
+    counts: dict[str, int]
+    values: dict[str, float]
+    """NaN where blank."""
+    recalls: tuple[float, ...]
+    """By class, NaN for a class without a test sample; empty without an evaluation."""
 
 
 def read_cell(cell: CellSpec, rounds: int, state: Path) -> Run | Missing:
@@ -69,11 +79,34 @@ def read_cell(cell: CellSpec, rounds: int, state: Path) -> Run | Missing:
             return Missing("diverged", phase, f"the model was no longer finite in round {diverged}")
         rows += new
     phase = cell.phases[-1] if cell.phases else "no phase"
+    try:
+        return _run(cell, rows, rounds)
+    except _UnusableError as error:
+        return Missing("unusable history", phase, str(error))
+
+
+def _run(cell: CellSpec, rows: list[_Row], rounds: int) -> Run:
     if len(rows) != rounds:
-        return Missing("unusable history", phase, f"the phases cover {len(rows)} rounds instead of {rounds}")
-    if math.isnan(rows[-1]["accuracy"]):
-        return Missing("unusable history", phase, f"the last round, {rounds - 1}, was not evaluated")
-    return Run(cell, {name: np.array([row[name] for row in rows]) for name in (*METRICS, *DETECTION)})
+        raise _UnusableError(f"the phases cover {len(rows)} rounds instead of {rounds}")
+    if math.isnan(rows[-1].values["accuracy"]):
+        raise _UnusableError(f"the last round, {rounds - 1}, was not evaluated")
+    columns = {name: np.array([row.values[name] for row in rows]) for name in VALUES}
+    clients, averaged = (
+        np.array([row.counts[name] for row in rows], dtype=np.int64) for name in ("clients", "averaged")
+    )
+    return Run(cell, columns, _by_class(rows), clients, averaged)
+
+
+def _by_class(rows: list[_Row]) -> NDArray[np.float64]:
+    """[T, classes]: the recall of each class, NaN where there is none."""
+    classes = len(rows[-1].recalls)
+    table = np.full((len(rows), classes), np.nan)
+    for at, row in enumerate(rows):
+        if row.recalls and len(row.recalls) != classes:
+            raise _UnusableError(f"{CLASSES} has {len(row.recalls)} classes in round {at} and {classes} in the last")
+        if row.recalls:
+            table[at] = row.recalls
+    return table
 
 
 def _failure(phase: str, state: Path) -> Missing:
@@ -118,14 +151,22 @@ def _read(path: Path, start: int) -> tuple[list[_Row], int | None]:
 
 
 def _row(number: int, texts: dict[str, str]) -> _Row:
-    for name in COUNTS:
-        _count(number, name, texts[name])
-    row = {name: _value(number, name, texts[name]) for name in (*METRICS, *DETECTION)}
-    if len({math.isnan(row[name]) for name in SHARES}) > 1:
+    counts = {name: _count(number, name, texts[name]) for name in COUNTS}
+    if counts["averaged"] > counts["clients"]:
+        raise _UnusableError(f"line {number} has more models averaged than clients trained")
+    values = {name: _value(number, name, texts[name]) for name in VALUES}
+    recalls = tuple(_recall(number, text) for text in texts[CLASSES].split(" ")) if texts[CLASSES] else ()
+    blank = {math.isnan(values[name]) for name in SHARES}
+    if len(blank) > 1 or blank == {bool(recalls)}:
         raise _UnusableError(f"line {number} has some of the evaluation's values but not all")
-    if math.isnan(row["accuracy"]) and not all(math.isnan(row[name]) for name in (*LOSSES, *RECONSTRUCTION)):
+    if blank == {True} and not all(math.isnan(values[name]) for name in (*LOSSES, *RECONSTRUCTION, DIVERGENCE)):
         raise _UnusableError(f"line {number} has losses without an evaluation")
-    return row
+    return _Row(counts, values, recalls)
+
+
+def _recall(number: int, text: str) -> float:
+    """One class's entry."""
+    return math.nan if text == "-" else _finite(number, CLASSES, text)
 
 
 def _count(number: int, name: str, text: str) -> int:
@@ -136,8 +177,10 @@ def _count(number: int, name: str, text: str) -> int:
 
 def _value(number: int, name: str, text: str) -> float:
     """The number in a field, NaN where it is blank; a spelled-out NaN is no number and no blank either."""
-    if text == "":
-        return math.nan
+    return _finite(number, name, text) if text else math.nan
+
+
+def _finite(number: int, name: str, text: str) -> float:
     try:
         value = float(text)
     except ValueError:
@@ -146,4 +189,6 @@ def _value(number: int, name: str, text: str) -> float:
         raise _UnusableError(f"line {number}: {name} is {text!r}, not a finite number")
     if name in _SHARES and not 0 <= value <= 1:
         raise _UnusableError(f"line {number}: {name} is {text}, not a share between 0 and 1")
+    if name == DIVERGENCE and value < 0:
+        raise _UnusableError(f"line {number}: {name} is {text}, less than 0")
     return value

@@ -1,13 +1,18 @@
 """What an experiment's table folder holds and how far the experiment has come; the report is made from it."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from fedsift.errors import FedsiftError
+from fedsift.results import by_class
+from fedsift.results.by_round import evaluations
 from fedsift.results.collect import Results, detects, reconstructs
-from fedsift.results.files import FigureName, TableName, figure_names, table_names
+from fedsift.results.files import FigureName, TableName, What, figure_names, table_names
+from fedsift.results.participation import tells
 from fedsift.results.reference import Unplaced
+from fedsift.results.tested import tested
 from fedsift.section import Section
 
 FILE = "overview.json"
@@ -37,6 +42,8 @@ class Noise(Section):
     tables: list[str]
     """Stems of the tables that have something to show."""
     figures: list[Image]
+    details: list[str]
+    """Stems of the tables of one client count each."""
 
 
 class Overview(Section):
@@ -56,9 +63,18 @@ class Overview(Section):
     done: int
     total: int
     missing: list[Group]
+    tables: list[str]
+    """Stems of the tables of all noises."""
     noises: list[Noise]
+    contributions: bool = False
+    """Whether there are tables of contributions."""
     unplaced: list[Unplaced]
     """Numbers that the paper prints without saying for which client count."""
+
+    @property
+    def stems(self) -> list[str]:
+        """Of every table that the page shows."""
+        return self.tables + [stem for noise in self.noises for stem in noise.tables + noise.details]
 
     @property
     def unfinished(self) -> int:
@@ -106,7 +122,9 @@ def overview(results: Results) -> Overview:
         done=done,
         total=len(spec.cells),
         missing=[Group(reason=reason, kind=kind, runs=runs) for (reason, kind), runs in groups.items()],
+        tables=[name.stem for name in table_names(spec) if not name.noise and _shown(results, name)],
         noises=[_noise(results, noise) for noise in spec.noises],
+        contributions=bool(spec.contributions),
         unplaced=[
             entry
             for entry in results.reference.unplaced
@@ -118,14 +136,26 @@ def overview(results: Results) -> Overview:
 def _noise(results: Results, noise: str) -> Noise:
     spec = results.spec
     tables = [name for name in table_names(spec) if name.noise == noise and _shown(results, name)]
-    figures = [_image(results, name) for name in figure_names(spec) if name.noise == noise]
-    return Noise(name=noise, tables=[name.stem for name in tables], figures=figures)
+    figures = [name for name in figure_names(spec) if name.noise == noise]
+    return Noise(
+        name=noise,
+        tables=[name.stem for name in tables if name.clients is None],
+        figures=[_image(results, name) for name in figures if name.view != "classes" or by_class.shown(results, noise)],
+        details=[name.stem for name in tables if name.clients is not None],
+    )
 
 
 def _shown(results: Results, name: TableName) -> bool:
-    if name.what == "detection":
-        return detects(results, name.noise)
-    return name.what != "reconstruction" or reconstructs(results, name.noise)
+    """Whether a table has anything to show; a table of final figures shows what is missing, too."""
+    asks: dict[What, Callable[[], bool]] = {
+        "claims": lambda: any(tested(results)),
+        "detection": lambda: detects(results, name.noise),
+        "reconstruction": lambda: reconstructs(results, name.noise),
+        "participation": lambda: tells(results, name.noise),
+        "class-recall": lambda: by_class.shown(results, name.noise),
+        "accuracy-by-round": lambda: bool(evaluations(results, name.noise, name.clients or 0)),
+    }
+    return name.what not in asks or asks[name.what]()
 
 
 _CAPTIONS = {
@@ -137,6 +167,14 @@ _CAPTIONS = {
     "clients": (
         "Test accuracy at the best round by client count: mean over seeds with its 95 % interval; a diamond is "
         "the paper's value where it is known."
+    ),
+    "contributions": (
+        "Share of a round's budget that each scheme gives the participants of the first seed, nearest to everybody's "
+        "labels first; the dashed line is the equal split."
+    ),
+    "classes": (
+        "Recall of each class of the test set at the last round, one panel per client count: mean over seeds with its "
+        "95 % interval."
     ),
 }
 

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self
 
 import yaml
-from pydantic import Field, StringConstraints, ValidationError
+from pydantic import Field, ValidationError
 
+from fedsift.config.model import AnyPartition
 from fedsift.errors import FedsiftError
+from fedsift.results.claims import At, Claim, Text
 from fedsift.section import Section
 
-Text = Annotated[str, StringConstraints(min_length=1)]
 Quantity = Literal["value", "gain over fedavg"]
 BASELINE = "fedavg"
 
@@ -25,7 +26,7 @@ class Where(NamedTuple):
     clients: int
     method: str
     metric: str
-    at: str
+    at: str | int
     quantity: Quantity
 
 
@@ -36,7 +37,7 @@ class Unplaced(Section):
     noise: str
     method: str
     metric: Literal["accuracy", "macro_f1"]
-    at: Literal["best", "last"]
+    at: At
     quantity: Quantity
     value: Annotated[float, Field(ge=-1, le=1)]
     """Share, or difference of shares."""
@@ -68,8 +69,11 @@ class _File(Section):
     methods: dict[str, Text]
     stands_for: dict[str, Text] = Field({})
     """Methods of ours that are compared with the numbers of another name, because the paper's may be either."""
+    splits: dict[str, AnyPartition] = Field({})
+    """By data set, the split that everything below is of, but for its seed; absent: any."""
     values: list[Printed]
     unplaced: tuple[Unplaced, ...] = ()
+    claims: tuple[Claim, ...] = ()
 
 
 class Reference:
@@ -80,11 +84,22 @@ class Reference:
         values: Sequence[Printed] = (),
         unplaced: Sequence[Unplaced] = (),
         stands_for: Mapping[str, str] | None = None,
+        claims: Sequence[Claim] = (),
+        splits: Mapping[str, AnyPartition] | None = None,
     ) -> None:
         self.values = values
         self.unplaced = unplaced
         self.stands_for = stands_for or {}
+        self.claims = claims
+        self.splits = splits or {}
         self._main = {entry.where: entry for entry in values if not entry.alternative}
+
+    def of_split(self, dataset: str, partition: AnyPartition | None) -> "Reference":
+        """What is known for a split of a data set: nothing if the paper's own is another one."""
+        own = self.splits.get(dataset)
+        if own is None or partition is None or own == partition.model_copy(update={"seed": own.seed}):
+            return self
+        return Reference()
 
     def find(self, where: Where) -> Printed | None:
         """The number to compare with at a place, None where the paper prints none that is known."""
@@ -95,8 +110,12 @@ class Reference:
         place = self._printed_as(where)
         return [entry for entry in self.values if entry.alternative and entry.where == place]
 
+    def printed_name(self, method: str) -> str:
+        """The name under which the paper prints a method of ours."""
+        return self.stands_for.get(method, method)
+
     def _printed_as(self, where: Where) -> Where:
-        return where._replace(method=self.stands_for.get(where.method, where.method))
+        return where._replace(method=self.printed_name(where.method))
 
     @classmethod
     def load(cls, folder: Path, paper: str) -> Self:
@@ -124,7 +143,8 @@ class Reference:
             first = error.errors()[0]
             raise FedsiftError(f"{path}: {_entry(first['loc'])}: {first['msg']}.") from None
         _check(path, file, paper)
-        return cls(file.values, file.unplaced, file.stands_for)
+        _check_claims(path, file)
+        return cls(file.values, file.unplaced, file.stands_for, file.claims, file.splits)
 
 
 def _entry(loc: tuple[int | str, ...]) -> str:
@@ -135,18 +155,13 @@ def _entry(loc: tuple[int | str, ...]) -> str:
 def _check(path: Path, file: _File, paper: str) -> None:
     if file.paper != paper:
         raise FedsiftError(f"{path}: paper: it is {file.paper!r}, but the file's name says {paper!r}.")
-    known = {"dataset": file.datasets, "noise": file.noises, "method": file.methods}
     for name, entries in (("values", file.values), ("unplaced", file.unplaced)):
         for number, entry in enumerate(entries, start=1):
-            for key, words in known.items():
-                if (word := getattr(entry, key)) not in words:
-                    near = difflib.get_close_matches(word, words, n=1)
-                    hint = f"did you mean {near[0]!r}?" if near else f"add it to {key}s or correct it."
-                    raise FedsiftError(
-                        f"{path}: {name}, entry {number}, {key}: {word!r} is not listed in {key}s; {hint}"
-                    )
+            _check_names(f"{path}: {name}, entry {number}", file, entry)
             if entry.quantity != "value" and entry.method == BASELINE:
                 raise FedsiftError(f"{path}: {name}, entry {number}: {BASELINE} has no gain over itself.")
+    if unlisted := sorted(file.splits.keys() - file.datasets.keys()):
+        raise FedsiftError(f"{path}: splits, {unlisted[0]}: it is not listed in datasets; add it there or correct it.")
     for method, printed in file.stands_for.items():
         if method in file.methods or printed not in file.methods:
             raise FedsiftError(
@@ -163,3 +178,21 @@ def _check(path: Path, file: _File, paper: str) -> None:
             raise FedsiftError(
                 f"{path}: values, entry {number}: an alternative needs an entry that it is an alternative to."
             )
+
+
+def _check_claims(path: Path, file: _File) -> None:
+    for number, claim in enumerate(file.claims, start=1):
+        _check_names(f"{path}: claims, entry {number}", file, claim)
+        if claim.fault:
+            raise FedsiftError(f"{path}: claims, entry {number}: {claim.fault}")
+
+
+def _check_names(place: str, file: _File, entry: Unplaced | Claim) -> None:
+    lists = {"dataset": file.datasets, "noise": file.noises, "method": file.methods, "against": file.methods}
+    for key, words in lists.items():
+        word = getattr(entry, key, None)
+        if word is not None and word not in words:
+            near = difflib.get_close_matches(word, words, n=1)
+            group = "methods" if key == "against" else f"{key}s"
+            hint = f"did you mean {near[0]!r}?" if near else f"add it to {group} or correct it."
+            raise FedsiftError(f"{place}, {key}: {word!r} is not listed in {group}; {hint}")

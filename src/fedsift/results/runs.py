@@ -10,14 +10,18 @@ from numpy.typing import NDArray
 
 from fedsift.specs import CellSpec
 
-At = Literal["best", "last", "last-10"]
-ATS: tuple[At, ...] = ("best", "last", "last-10")
+Final = Literal["best", "last", "last-10"]
+ATS: tuple[Final, ...] = ("best", "last", "last-10")
+At = Final | int
+"""Where a figure is read; a number is "after so many rounds", which is one more than the number of the round."""
 
 SHARES = ("accuracy", "balanced_accuracy", "macro_f1", "macro_precision", "macro_recall")
 LOSSES = ("loss", "cross_entropy", "mse")
 RECONSTRUCTION = ("psnr", "ssim")
 METRICS = (*SHARES, *LOSSES, *RECONSTRUCTION)
+DIVERGENCE = "weight_divergence"
 DETECTION = ("detection_precision", "detection_recall", "detection_auc")
+VALUES = (*METRICS, DIVERGENCE, *DETECTION)
 
 LAST = 10
 """Evaluations that the figure `last-10` averages (fewer where a run has fewer)."""
@@ -29,7 +33,13 @@ class Run:
 
     cell: CellSpec
     columns: Mapping[str, NDArray[np.float64]]
-    """Evaluation and detection columns of the history, each of shape [T], NaN where blank."""
+    """Evaluation and detection columns of the history (`VALUES`), each of shape [T], NaN where blank."""
+    class_recall: NDArray[np.float64]
+    """[T, classes]: share of each class's test images that are recognised, NaN where there is none."""
+    clients: NDArray[np.int64]
+    """[T]: clients that trained."""
+    averaged: NDArray[np.int64]
+    """[T]: how many of their models were averaged."""
 
     @cached_property
     def evaluated(self) -> NDArray[np.int64]:
@@ -55,11 +65,13 @@ class Run:
         return int(self.evaluated[-1])
 
     def final(self, metric: str, at: At) -> float | None:
-        """A metric at the best or the last round, or its mean over the last 10 evaluations; None where blank.
+        """A metric at the best or the last round or after so many rounds, or its mean over the last 10 evaluations.
 
-        All metrics `at` best are read at the round with the best accuracy.
+        None where blank. All metrics `at` best are read at the round with the best accuracy.
         """
         column = self.columns[metric]
+        if isinstance(at, int):
+            return _number(column[at - 1]) if 0 < at <= len(column) else None
         if at == "last-10":
             return _mean(column[self.evaluated[-LAST:]])
         return _number(column[self.best_round if at == "best" else self.last_round])

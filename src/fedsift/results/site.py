@@ -9,6 +9,7 @@ from fedsift.errors import FedsiftError
 from fedsift.files import write_text
 from fedsift.results.overview import Overview
 from fedsift.results.pages import render
+from fedsift.results.verdicts import COMPARABLE
 from fedsift.specs import ReportSpec
 
 
@@ -29,6 +30,7 @@ def write_report(spec: ReportSpec) -> None:
         "index.html",
         scale=spec.scale,
         experiments=experiments,
+        comparable=COMPARABLE,
         done=done,
         total=total,
         open=unfinished,
@@ -47,7 +49,7 @@ def _experiment(spec: ReportSpec, folder: str) -> tuple[Overview, str, dict[str,
         )
     one = Overview.read(Path(folder))
     fragments = {}
-    for stem in (stem for noise in one.noises for stem in noise.tables):
+    for stem in one.stems:
         path = Path(folder, f"{stem}.html")
         try:
             fragments[stem] = Markup(path.read_text(encoding="utf-8"))

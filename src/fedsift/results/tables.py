@@ -1,20 +1,38 @@
 """The stage that makes an experiment's tables and figures, with every number behind them."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from markupsafe import Markup
 
 from fedsift.files import write_text
-from fedsift.results.collect import collect
+from fedsift.results.by_class import classes_csv
+from fedsift.results.by_round import rounds_csv
+from fedsift.results.collect import Results, collect
+from fedsift.results.contributions import contributions_csv, rank_correlations_csv
 from fedsift.results.exports import cells_csv, runs_csv
 from fedsift.results.figures import write_figure
-from fedsift.results.files import figure_names, table_names
+from fedsift.results.files import figure_names, long_files, table_names
 from fedsift.results.formats import WRITERS
 from fedsift.results.overview import FILE, overview
 from fedsift.results.pages import render
+from fedsift.results.participation import participation_csv
 from fedsift.results.reference import Reference
 from fedsift.results.table import build
+from fedsift.results.tested import claims_csv
+from fedsift.results.verdicts import COMPARABLE
 from fedsift.specs import TableSpec
+
+_EXPORTS: Mapping[str, Callable[[Results], str]] = {
+    "cells.csv": cells_csv,
+    "rounds.csv": rounds_csv,
+    "classes.csv": classes_csv,
+    "participation.csv": participation_csv,
+    "claims.csv": claims_csv,
+    "runs.csv": runs_csv,
+    "contributions.csv": contributions_csv,
+    "rank-correlations.csv": rank_correlations_csv,
+}
 
 
 def write_tables(
@@ -34,8 +52,8 @@ def write_tables(
     tables, figures = table_names(spec), figure_names(spec)
     results = collect(spec, state, Reference.load(reference, spec.paper))
     folder = Path(spec.output)
-    write_text(folder / "cells.csv", cells_csv(results))
-    write_text(folder / "runs.csv", runs_csv(results))
+    for file in long_files(spec):
+        write_text(folder / file, _EXPORTS[file](results))
     fragments = {}
     for name in tables:
         table = build(results, name)
@@ -47,5 +65,6 @@ def write_tables(
     for figure in figures:
         write_figure(results, figure, folder)
     one = overview(results)
-    write_text(folder / "tables.html", render("tables.html", one=one, base="", fragments=fragments))
+    page = render("tables.html", one=one, base="", fragments=fragments, comparable=COMPARABLE)
+    write_text(folder / "tables.html", page)
     write_text(folder / FILE, one.model_dump_json(indent=1) + "\n")

@@ -15,6 +15,7 @@ class Average:
 
     def __init__(self) -> None:
         self.total = 0
+        self.count = 0
         self.sums: dict[str, Tensor] = {}
 
     def add(self, state: Mapping[str, Tensor], weight: int) -> None:
@@ -22,6 +23,7 @@ class Average:
         if weight == 0:
             return
         self.total += weight
+        self.count += 1
         for name, value in state.items():
             part = value.detach().to(torch.float64) * weight
             if name in self.sums:
@@ -29,10 +31,12 @@ class Average:
             else:
                 self.sums[name] = part
 
-    def into(self, state: Mapping[str, Tensor]) -> None:
-        """Write the average into ``state`` in place; leaves it alone if nothing was added. Integers are rounded."""
+    def of(self, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The average in the types and layouts of ``state``; ``state`` if nothing was added. Integers are rounded."""
         if self.total == 0:
-            return
+            return dict(state)
+        made = {}
         for name, value in state.items():
             mean = self.sums[name] / self.total
-            value.copy_(mean if value.is_floating_point() else mean.round())
+            made[name] = torch.empty_like(value).copy_(mean if value.is_floating_point() else mean.round())
+        return made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,6 +33,16 @@ class LocalResult:
     """[n] bool, the truth in the order of ``selection``; for scoring the detection, never shown to the method."""
 
 
+@dataclass(frozen=True)
+class Pass:
+    """Where local training stands: its place in the random streams."""
+
+    round: int
+    client: int
+    """K stands for the server."""
+    epoch: int
+
+
 class ReferenceEngine:
     """One working model that every client of a round trains in turn."""
 
@@ -51,11 +62,27 @@ class ReferenceEngine:
         for client in clients:
             yield self._client(round_, client, state, method)
 
+    def server(
+        self, round_: int, rows: np.ndarray, epochs: int, state: dict[str, Tensor], method: Method
+    ) -> dict[str, Tensor]:
+        """A copy of the model ``state`` after training on ``rows`` of all clients' samples, all in one place."""
+        plain = self.training.model_copy(update={"epochs": epochs})
+        index = torch.from_numpy(np.asarray(rows)).to(self.samples.y.device)
+        server = Pass(round_, len(self.samples.free_rider), 0)
+        order = self._order(server, len(index), plain)
+        x, y = self._draw(server, index[order], plain)
+        load(self.model, state)
+        keep = torch.ones_like(y, dtype=torch.bool)
+        self._train(server, method, plain, state, index=index, order=order, x=x, y=y, keep=keep)
+        return {name: value.clone() for name, value in self.model.state_dict().items()}
+
     def _client(self, round_: int, number: int, state: dict[str, Tensor], method: Method) -> LocalResult:
-        rows = self.samples.rows(number)
-        order = self._order(round_, number, 0)
-        x, y = self._draw(rows, order, round_, number, 0)
-        noisy = self.samples.noisy[rows][order]
+        training = method.local_training(self.training)
+        first = Pass(round_, number, 0)
+        index = self._index(number, method)
+        order = self._order(first, len(index), training)
+        x, y = self._draw(first, index[order], training)
+        noisy = self.samples.noisy[index[order]]
         load(self.model, state)
         client = Client(number, y, noisy if method.sees_truth else None)
         rng = stream(self.seed, "select", round_, number)
@@ -68,66 +95,87 @@ class ReferenceEngine:
         elif self.samples.free_rider[number]:
             used = int(keep.sum())
         else:
-            keep_rows = torch.from_numpy(keep).to(y.device)
-            used = self._train(round_, client, method, state, x=x, order=order, keep=keep_rows)
+            kept = torch.from_numpy(keep).to(y.device)
+            used = self._train(first, method, training, state, index=index, order=order, x=x, y=y, keep=kept)
         if wanted := method.reply_signals(round_):
             with self.scoring:
                 reply = method.reply(round_, client, self.signals(x, y, wanted))
             selection = replace(selection, upload={**selection.upload, **reply})
-        return LocalResult(Update(number, self.model.state_dict(), used), selection, noisy)
+        return LocalResult(Update(number, self.model.state_dict(), used, selection.upload), selection, noisy)
 
     def _train(
         self,
-        round_: int,
-        client: Client,
+        first: Pass,
         method: Method,
+        training: Training,
         start: dict[str, Tensor],
         *,
-        x: Tensor,
+        index: Tensor,
         order: Tensor,
+        x: Tensor,
+        y: Tensor,
         keep: Tensor,
     ) -> int:
-        """SGD on the kept samples; the number of them. ``x``, the client's labels and ``keep`` are in ``order``."""
-        training, model, number, y = self.training, self.model, client.number, client.labels
-        kept_rows = torch.zeros_like(keep)
+        """SGD of the working model on the kept samples; the number of them.
+
+        Args:
+            index: [n] rows of the samples.
+            order: [n] the order of the first pass, in which ``x``, ``y`` and ``keep`` are.
+        """
+        model, kept_rows = self.model, torch.zeros_like(keep)
         kept_rows[order] = keep
         x, y = x[keep], y[keep]
         if len(y) == 0:
             return 0
-        model.train()
-        seed_dropout(model, seed_of(self.seed, "dropout", round_, number))
+        seed_dropout(model, seed_of(self.seed, "dropout", first.round, first.client))
         sgd = Sgd(model, training)
-        for epoch in range(training.epochs):
+        epoch = 0
+        while method.goes_on(first.round, first.client, epoch, training.epochs, partial(self._loss, x, y)):
+            model.train()
             if epoch and training.reshuffle == "epoch":
-                order = self._order(round_, number, epoch)
-                order = order[kept_rows[order]]
-                x, y = self._draw(self.samples.rows(number), order, round_, number, epoch)
+                now = replace(first, epoch=epoch)
+                order = self._order(now, len(index), training)
+                x, y = self._draw(now, index[order[kept_rows[order]]], training)
             for xb, yb in zip(torch.split(x, training.batch_size), torch.split(y, training.batch_size), strict=True):
                 output = model(xb)
                 loss = batch_loss(output, xb, yb, training.objective)
-                extra = method.loss(round_, output, yb, model, start)
+                extra = method.loss(first.round, output, yb, model, start)
                 sgd.step(loss if extra is None else loss + extra)
+            epoch += 1
         return len(y)
 
-    def _stream(self, purpose: str, round_: int, client: int, epoch: int) -> np.random.Generator:
-        """A stream that starts anew as often as `reshuffle` says."""
-        index = {"never": (client,), "round": (client, round_), "epoch": (client, round_, epoch)}
-        return stream(self.seed, purpose, *index[self.training.reshuffle])
-
-    def _order(self, round_: int, client: int, epoch: int) -> Tensor:
-        """A permutation of the client's samples."""
+    def _index(self, client: int, method: Method) -> Tensor:
+        """[n] rows of the samples that a client trains on: its own, then those that the method lends it."""
         rows = self.samples.rows(client)
-        rng = self._stream("order", round_, client, epoch)
-        return torch.from_numpy(rng.permutation(rows.stop - rows.start)).to(self.samples.y.device)
+        index = torch.arange(rows.start, rows.stop, device=self.samples.y.device)
+        borrowed = method.borrowed(client)
+        return index if borrowed is None else torch.cat([index, torch.from_numpy(borrowed).to(index)])
 
-    def _draw(self, rows: slice, order: Tensor, round_: int, client: int, epoch: int) -> tuple[Tensor, Tensor]:
-        """The client's samples in ``order``, augmented."""
-        x = self.samples.images(self.samples.x[rows][order])
-        if self.training.augment == "one-of-six":
+    def _stream(self, purpose: str, at: Pass, training: Training) -> np.random.Generator:
+        """A stream that starts anew as often as `reshuffle` says."""
+        places = {"never": (at.client,), "round": (at.client, at.round), "epoch": (at.client, at.round, at.epoch)}
+        return stream(self.seed, purpose, *places.get(training.reshuffle, places["round"]))
+
+    def _order(self, at: Pass, count: int, training: Training) -> Tensor:
+        """A permutation of a client's samples."""
+        order = np.arange(count)
+        if training.reshuffle != "none":
+            order = self._stream("order", at, training).permutation(count)
+        return torch.from_numpy(order).to(self.samples.y.device)
+
+    def _draw(self, at: Pass, rows: Tensor, training: Training) -> tuple[Tensor, Tensor]:
+        """The samples of ``rows``, augmented."""
+        x = self.samples.images(self.samples.x[rows])
+        if training.augment == "one-of-six":
             from fedsift.training.augment import one_of_six  # torchvision takes two seconds to import
 
-            x = one_of_six(x, self._stream("augment", round_, client, epoch))
-        return x, self.samples.y[rows][order]
+            x = one_of_six(x, self._stream("augment", at, training))
+        return x, self.samples.y[rows]
+
+    def _loss(self, x: Tensor, y: Tensor) -> float:
+        losses = self.signals(x, y, frozenset({"losses"})).losses
+        assert losses is not None
+        return float(losses.double().sum(1).mean())
 
     @torch.no_grad()
     def signals(self, x: Tensor, y: Tensor, wanted: frozenset[Signal]) -> Signals:

@@ -23,8 +23,8 @@ MOST_DB = 100.0
 @torch.no_grad()
 def evaluate(
     model: nn.Module, samples: Samples, objective: MtaeObjective | None, chunk: int, ssim_images: int = 500
-) -> dict[str, float]:
-    """Scores of the labels (see ``classification``) and mean losses on the whole test set, in eval mode.
+) -> dict[str, float | str]:
+    """Scores of the labels, each class's recall and mean losses on the whole test set, in eval mode.
 
     Models without a reconstruction leave `mse`, `psnr` and `ssim` out.
 
@@ -45,7 +45,8 @@ def evaluate(
             wanted -= len(x)
     all_errors = torch.cat(errors)
     mean = all_errors.mean(0)
-    scores = classification(samples.y_test.cpu().numpy(), torch.cat(predicted).cpu().numpy())
+    table = confusion(samples.y_test.cpu().numpy(), torch.cat(predicted).cpu().numpy(), output.logits.shape[1])
+    scores: dict[str, float | str] = {**classification(table), "class_recall": class_recall(table)}
     scores |= {"loss": float(weigh(mean[None], objective).sum()), "cross_entropy": float(mean[0])}
     if len(mean) > 1:
         scores["mse"] = float(mean[1])
@@ -68,23 +69,33 @@ def ssim(x: np.ndarray, x_hat: np.ndarray) -> np.ndarray:
     return np.array([structural_similarity(*pair, **how) for pair in pairs])  # type: ignore[no-untyped-call]
 
 
-def classification(y: np.ndarray, y_hat: np.ndarray) -> dict[str, float]:
-    """Accuracy and class averages of the prediction ``y_hat`` [n] of the labels ``y`` [n].
+def confusion(y: np.ndarray, y_hat: np.ndarray, classes: int) -> np.ndarray:
+    """[m, m] counts of the labels ``y`` [n] (rows) that were predicted as ``y_hat`` [n] (columns), m >= ``classes``."""
+    size = max(classes, int(max(y.max(), y_hat.max())) + 1)
+    return np.bincount(y * size + y_hat, minlength=size * size).reshape(size, size)
 
-    As in scikit-learn (whose import would double the start of a phase), macro averages are over the classes that are in
-    ``y`` or ``y_hat``, the balanced accuracy over those in ``y``, and what is 0 / 0 counts as 0.
+
+def classification(table: np.ndarray) -> dict[str, float]:
+    """Accuracy and class averages of a ``confusion`` table.
+
+    As in scikit-learn (whose import would double the start of a phase), macro averages are over the classes that are
+    labels or predictions, the balanced accuracy over the labels, and what is 0 / 0 counts as 0.
     """
-    size = int(max(y.max(), y_hat.max())) + 1
-    table = np.bincount(y * size + y_hat, minlength=size * size).reshape(size, size)
     hits, held, guessed = table.diagonal(), table.sum(axis=1), table.sum(axis=0)
     seen = held + guessed > 0
     return {
-        "accuracy": float(hits.sum() / len(y)),
+        "accuracy": float(hits.sum() / held.sum()),
         "balanced_accuracy": float(np.mean(hits[held > 0] / held[held > 0])),
         "macro_f1": float(np.mean(2 * hits[seen] / (held + guessed)[seen])),
         "macro_precision": float(np.mean(hits[seen] / np.maximum(guessed[seen], 1))),
         "macro_recall": float(np.mean(hits[seen] / np.maximum(held[seen], 1))),
     }
+
+
+def class_recall(table: np.ndarray) -> str:
+    """Recall of every class of a ``confusion`` table, from class 0 on; `-` for a class without a sample."""
+    hits, held = table.diagonal().tolist(), table.sum(axis=1).tolist()
+    return " ".join(f"{hit / of:.6g}" if of else "-" for hit, of in zip(hits, held, strict=True))
 
 
 def detection(noisy: Sequence[Tensor], keep: Sequence[np.ndarray], suspicion: Sequence[np.ndarray]) -> dict[str, float]:

@@ -12,6 +12,7 @@ COLUMNS = (
     "clients",
     "samples",
     "used",
+    "averaged",
     "accuracy",
     "balanced_accuracy",
     "macro_f1",
@@ -22,12 +23,15 @@ COLUMNS = (
     "mse",
     "psnr",
     "ssim",
+    "class_recall",
+    "weight_divergence",
     "detection_precision",
     "detection_recall",
     "detection_auc",
 )
 """Shares are in [0, 1], the PSNR is in dB; blank where a round has no such value. `status` is ok, or diverged in the
-last row of a run whose model is no longer finite."""
+last row of a run whose model is no longer finite. Of the `clients` that trained, `averaged` had their models averaged.
+`class_recall` holds the share of each class's test images that are recognised, from class 0 on, spaces between."""
 
 Row = Mapping[str, int | float | str]
 

@@ -20,7 +20,7 @@ from fedsift.data.clients import load_federation
 from fedsift.errors import FedsiftError
 from fedsift.files import sha256
 from fedsift.methods import registry
-from fedsift.methods.base import Task
+from fedsift.methods.base import Task, floor_share
 from fedsift.training import checkpoint, device
 from fedsift.training.checkpoint import Checkpoint
 from fedsift.training.failures import STATE
@@ -96,6 +96,16 @@ def train(
         resume.unlink(missing_ok=True)
 
 
+def server_at_start(spec: TrainSpec, wanted_device: str = "auto") -> tuple[Federation, str]:
+    """The server before the first round of the phase of ``spec``, and `ok` or `diverged` for the run until there.
+
+    Raises:
+        FedsiftError: an input is missing or broken.
+    """
+    start = _parent(spec)
+    return _federation(spec, start, device.choose(wanted_device)), str(start.note["status"])
+
+
 def cost(scoring: float, fitting: float, total: float) -> str:
     """A sentence on the seconds that selection took on clients and server; nothing where it took none to speak of."""
     seconds = scoring + fitting
@@ -115,6 +125,11 @@ def _first(spec: TrainSpec, key: str, resume: Path) -> tuple[Checkpoint, list[Ro
         else:
             if found.note.get("key") == key:
                 return found, list(found.note["history"])
+    return _parent(spec), []
+
+
+def _parent(spec: TrainSpec) -> Checkpoint:
+    """The parent's end, else a fresh model."""
     if spec.parent:
         parent = checkpoint.load(Path(spec.parent) / "checkpoint.safetensors")
         if parent.note["round"] != spec.start:
@@ -122,8 +137,8 @@ def _first(spec: TrainSpec, key: str, resume: Path) -> tuple[Checkpoint, list[Ro
                 f"{spec.parent}: its checkpoint is for round {parent.note['round']}, but {spec.phase} starts at "
                 f"{spec.start}; delete that folder and run again."
             )
-        return parent, []
-    return Checkpoint({}, {}, {"round": spec.start, "status": "ok"}), []
+        return parent
+    return Checkpoint({}, {}, {"round": spec.start, "status": "ok"})
 
 
 def _inputs(spec: TrainSpec) -> str:
@@ -138,14 +153,18 @@ def _federation(spec: TrainSpec, start: Checkpoint, where: torch.device) -> Fede
     data, truth = load_federation(spec)
     model = models.build(spec.model, data.classes, seed_of(spec.seed, "init"))
     model.to(device=where).to(memory_format=torch.channels_last)
-    task = Task(spec.rounds, spec.clients, data.classes, spec.seed)
+    participants = max(1, floor_share(spec.sampling.share, spec.clients))
+    task = Task(spec.rounds, spec.clients, data.classes, spec.seed, participants)
     file = Path(spec.method.file) if spec.method.file else registry.find(spec.method.name)
     cls = registry.load(file)
     method = cls(cls.Options.model_validate(spec.method.options), task)
     if start.model:
         model.load_state_dict(start.model)
     method.load_state_dict(start.method)
-    return Federation(spec, model, method, Samples.of(data, truth, where))
+    federation = Federation(spec, model, method, Samples.of(data, truth, where))
+    if not start.model:
+        federation.warm_up()
+    return federation
 
 
 def _now(federation: Federation, key: str, round_: int, status: str, rows: list[Row] | None = None) -> Checkpoint:
