@@ -150,7 +150,7 @@ def test_phases_of_the_quick_grid_are_chains() -> None:
         assert [spec.parent for spec in chain] == [None, *(spec.phase for spec in chain[:-1])]
         assert chain[-1].stop == table.rounds
         assert {(spec.seed, spec.clients) for spec in chain} == {(cell.seed, cell.clients)}
-        assert chain[-1].method.name == cell.method
+        assert chain[-1].method.label == cell.method
         assert all(f"/{cell.noise}/K{cell.clients}" in spec.noise for spec in chain)
     assert {path for _, cell in grid.cells() for path in cell.phases} == set(grid.phases)
 

@@ -14,7 +14,7 @@ from checkout import MINIATURE
 
 from fedsift.errors import FedsiftError
 from fedsift.results.files import table_files
-from fedsift.specs import NoiseSpec, PartitionSpec, Settings, TrainSpec
+from fedsift.specs import ContributionSpec, NoiseSpec, PartitionSpec, Settings, TrainSpec
 from fedsift.workflow import LOCK, SPECS, Plan, config_files, hold_lock, scale_files
 
 ROOT = Path(__file__).parents[1]
@@ -135,6 +135,8 @@ def test_every_input_is_made_by_some_stage_or_ships(project: Path) -> None:
                 made |= {spec.output, spec.rates}
             case TrainSpec():
                 made |= {f"{path}/checkpoint.safetensors", f"{path}/history.csv"}
+            case ContributionSpec():
+                made.add(spec.output)
     made |= {str(path) for path in Path("reports/reference").iterdir()}
     made |= {file for table in plan.grid.tables.values() for file in table_files(table)}
     for path in plan.specs:

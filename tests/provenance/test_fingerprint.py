@@ -16,13 +16,20 @@ import pytest
 import fedsift
 from fedsift.config import load
 from fedsift.provenance import code, fingerprint
-from fedsift.specs import NoiseSpec, PartitionSpec, ReportSpec, Spec, TableSpec, TrainSpec
+from fedsift.specs import ContributionSpec, NoiseSpec, PartitionSpec, ReportSpec, Spec, TableSpec, TrainSpec
 from fedsift.workflow import Plan
 
 ROOT = Path(__file__).parents[2]
-KINDS = {PartitionSpec: "partition", NoiseSpec: "noise", TableSpec: "table", ReportSpec: "report"}
+KINDS = {
+    PartitionSpec: "partition",
+    NoiseSpec: "noise",
+    ContributionSpec: "contributions",
+    TableSpec: "table",
+    ReportSpec: "report",
+}
 FROM_START = {"loss-ocsvm", "loss-iforest", "loss-threshold", "oracle", "random-drop", "top-loss"}
 TRAIN = FROM_START | {"fedavg", "fedprox", "data-sharing", "loadaboost", "emfedavg"}
+PLAYS = TRAIN | {"contributions"}
 CLOCK = iter(range(10**9, 10**10, 10**6))
 """Times of edits; a file system's own clock can be too coarse for two edits in a row."""
 
@@ -77,19 +84,21 @@ def another_value(text: str) -> str:
 @pytest.mark.parametrize(
     ("file", "stages"),
     [
-        ("training/engine.py", TRAIN),
-        ("training/loop.py", TRAIN),
-        ("training/streams.py", TRAIN),
+        ("training/engine.py", PLAYS),
+        ("training/loop.py", PLAYS),
+        ("training/streams.py", PLAYS),
         ("models/mtae_digits.py", FROM_START),
-        ("models/cnn_small.py", TRAIN - FROM_START),
+        ("models/cnn_small.py", PLAYS - FROM_START),
         ("models/mtae_cifar10.py", set()),
         ("methods/loss_threshold.py", {"loss-threshold"}),
-        ("methods/fedavg.py", {"fedavg"}),
+        ("methods/fedavg.py", {"fedavg", "contributions"}),
         ("methods/from_start.py", FROM_START),
         ("selection/detectors.py", {"loss-ocsvm", "loss-iforest"}),
         ("selection/vectors.py", {"loss-ocsvm", "loss-iforest", "loss-threshold", "top-loss", "loadaboost"}),
-        ("data/clients.py", TRAIN),
-        ("data/packed.py", TRAIN | {"partition", "noise", "read"}),
+        ("data/clients.py", PLAYS),
+        ("contributions/stage.py", {"contributions"}),
+        ("contributions/shapley.py", {"contributions", "table"}),
+        ("data/packed.py", PLAYS | {"partition", "noise", "read"}),
         ("data/partition.py", {"partition"}),
         ("data/schemes/shards.py", {"partition"}),
         ("data/noise.py", {"noise"}),
