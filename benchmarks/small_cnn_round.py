@@ -39,7 +39,9 @@ def samples() -> Samples:
     x = torch.from_numpy(rng.integers(0, 256, size=(CLIENTS * SIZE, 28, 28, 1)).astype(np.uint8))
     y = torch.from_numpy(rng.integers(10, size=CLIENTS * SIZE))
     offsets = list(range(0, CLIENTS * SIZE + 1, SIZE))
-    return Samples(x, y, offsets, [False] * CLIENTS, torch.zeros(len(y), dtype=torch.bool), x[:1], y[:1], 255.0)
+    return Samples(
+        x, y, offsets, [False] * CLIENTS, torch.zeros(len(y), dtype=torch.bool), x[:1], y[:1], x[:1], y[:1], 255.0
+    )
 
 
 def main() -> None:

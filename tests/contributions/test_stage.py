@@ -145,7 +145,7 @@ def test_a_model_that_computes_nothing_finite_has_no_value(world: Path) -> None:
 
 
 def test_more_validation_images_than_there_are(world: Path) -> None:
-    with pytest.raises(FedsiftError, match=r"validation is 21, but partition.parquet holds out 20 test images"):
+    with pytest.raises(FedsiftError, match=r"validation is 21, but partition.parquet holds out 20 validation images"):
         write_contributions(asked(spec_of(), validation=21), "cpu")
 
 

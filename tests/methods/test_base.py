@@ -45,7 +45,7 @@ def test_defaults_are_fedavg() -> None:
     assert method.signals(0) == frozenset()
     assert method.select(0, Client(0, None, None), Signals(), rng) is None
     assert method.loss(0, None, None, None, None) is None
-    assert method.keep(0, []) is None
+    assert method.keep(0, [], None) is None  # type: ignore[arg-type]
     method.observe(0, Evidence([], [], []))
     assert method.state_dict() == {}
     assert not method.sees_truth

@@ -12,6 +12,8 @@ from fedsift.training.loop import Federation
 
 TASK = Task(rounds=100, clients=8, classes=4, seed=0, participants=4)
 RNG = np.random.default_rng(0)
+NONE: Any = None
+"""Distances do not need losses."""
 
 
 def client(number: int, *counts: int) -> Client:
@@ -50,20 +52,20 @@ def test_a_round_removes_those_beyond_the_third_quartile_of_its_own_participants
     """Q3 of (0.25, 0.75, 1.25, 1.375) is 1.28125; of all eight it is 1.28125 too, and two lie beyond."""
     m = method()
     assert m.admit(0, RNG) is None
-    assert m.keep(0, updates(0, 1, 2, 3)) == [True, True, True, False]
-    assert m.keep(1, updates(*range(8))) == [True, True, True, False, True, False, True, True]
+    assert m.keep(0, updates(0, 1, 2, 3), NONE) == [True, True, True, False]
+    assert m.keep(1, updates(*range(8)), NONE) == [True, True, True, False, True, False, True, True]
     assert m.admit(2, RNG) is None
-    assert m.keep(2, updates(3, 5)) == [True, True]
+    assert m.keep(2, updates(3, 5), NONE) == [True, True]
 
 
 def test_by_rank_the_last_quarter_goes_even_in_a_tie() -> None:
-    assert method(rule="rank").keep(0, updates(3, 5, 3, 5)) == [True, True, True, False]
+    assert method(rule="rank").keep(0, updates(3, 5, 3, 5), NONE) == [True, True, True, False]
 
 
 def test_by_weights() -> None:
     """Average 5; distances 5, 4, 3, 12; Q3 = 6.75."""
     m = method(emd_on="weights")
-    assert m.keep(0, [Update(k, {"w": torch.full((3,), w)}, 8) for k, w in enumerate((0.0, 1.0, 2.0, 17.0))]) == [
+    assert m.keep(0, [Update(k, {"w": torch.full((3,), w)}, 8) for k, w in enumerate((0.0, 1.0, 2.0, 17.0))], NONE) == [
         True,
         True,
         True,
@@ -79,7 +81,7 @@ def test_once_by_labels_is_known_before_round_0() -> None:
         assert admitted is not None
         assert len(set(admitted)) == 4
         assert not {3, 5} & set(admitted)
-        assert m.keep(round_, updates(*admitted)) is None
+        assert m.keep(round_, updates(*admitted), NONE) is None
 
 
 @pytest.mark.parametrize(("options", "kept"), [({}, [True] * 7 + [False]), ({"average": "participants"}, None)])
@@ -87,7 +89,7 @@ def test_once_by_weights_is_decided_in_round_0_by_all(options: dict[str, Any], k
     m = method(emd_on="weights", remove="once", **options)
     assert m.admit(0, RNG) == list(range(8))
     far = [*updates(*range(7)), Update(7, {"w": torch.full((3,), 900.0)}, 8)]
-    got = m.keep(0, far)
+    got = m.keep(0, far, NONE)
     # The quartile leaves six of eight; the far one pulls the average, so that who is near it changes.
     assert (got is None) == (kept is None)
     assert m.removed.sum() == 2
@@ -107,7 +109,7 @@ def test_cumulative_removal_ends_with_one_participant() -> None:
         admitted = m.admit(round_, RNG)
         assert admitted is not None
         left.append(len(admitted))
-        m.keep(round_, updates(*admitted))
+        m.keep(round_, updates(*admitted), NONE)
     assert left == [100, 75, 56, 42, 31, 23, 17, 13, 10, 7, 5, 4, 3, 2, 1, 1]
 
 
@@ -119,7 +121,7 @@ def test_average_before_the_removal_has_no_effect_within_a_round() -> None:
     with pytest.raises(ValidationError, match="is FedAvg itself"):
         Emfedavg.Options(average="participants")
     m = method(average="participants", remove="cumulative")
-    assert m.keep(0, updates(0, 1, 2, 3)) is None
+    assert m.keep(0, updates(0, 1, 2, 3), NONE) is None
     assert np.flatnonzero(m.removed).tolist() == [3]
 
 
@@ -132,7 +134,7 @@ def test_a_step_a_shard() -> None:
 
 def test_who_is_gone_survives_an_interruption() -> None:
     m = method(remove="cumulative")
-    m.keep(0, updates(0, 1, 2, 3))
+    m.keep(0, updates(0, 1, 2, 3), NONE)
     again = method(remove="cumulative")
     again.load_state_dict(m.state_dict())
     again.prepare(CLIENTS)

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from torch import Tensor
 from training.tiny import SIZES, federation_of, samples_of, spec_of, task_of
 
-from fedsift.methods.base import Client, Evidence, Signals, Step, Task, Update
+from fedsift.methods.base import Client, Evidence, Losses, Signals, Step, Task, Update
 from fedsift.methods.svdd import Svdd
 from fedsift.models.output import Output
 from fedsift.training.engine import load
@@ -192,7 +192,7 @@ class Watched(Svdd):
         self.models: dict[int, Sequence[Update]] = {}
         self.states: dict[int, dict[str, np.ndarray]] = {}
 
-    def keep(self, round_: int, updates: Sequence[Update]) -> None:
+    def keep(self, round_: int, updates: Sequence[Update], losses: Losses) -> None:
         self.models[round_] = updates
 
     def observe(self, round_: int, evidence: Evidence) -> None:

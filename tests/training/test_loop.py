@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from training.tiny import SIZES, federation_of, samples_of, spec_of, task_of
 
-from fedsift.methods.base import Client, Evidence, Method, Selection, Signals, Update
+from fedsift.methods.base import Client, Evidence, Losses, Method, Selection, Signals, Update
 from fedsift.specs import TrainSpec
 from fedsift.training.loop import Federation
 from fedsift.training.streams import clients_by_round
@@ -48,7 +48,7 @@ class Tuned(Method):
 class Choosing(Tuned):
     """Also screens the updates."""
 
-    def keep(self, round_: int, updates: Sequence[Update]) -> Any:
+    def keep(self, round_: int, updates: Sequence[Update], losses: Losses) -> Any:
         self.updates = updates
         return self.hooks["keep"]
 
@@ -334,3 +334,20 @@ def test_training_on_the_server_is_a_clients() -> None:
     single = federation_of(spec, Tuned(spec, admit=[2]), samples_of(list(SIZES)))
     single.round(0)
     assert all(torch.allclose(central[name], single.state[name], atol=1e-6) for name in central)
+
+
+def test_free_riders_may_disguise_themselves() -> None:
+    """They send the model back as it is, or with noise of the deviation that is asked for, the same whenever asked."""
+    sent = []
+    for noise in (0.0, 0.1, 0.1):
+        spec = spec_of(training={"free_rider_noise": noise})
+        federation = federation_of(spec, Tuned(spec, admit=[1]), samples_of(list(SIZES), free_rider=[False, True] * 3))
+        before = copy(federation.state)
+        federation.round(0)
+        moved = torch.cat(
+            [(federation.state[name] - before[name]).flatten() for name, _ in federation.model.named_parameters()]
+        )
+        sent.append(moved)
+    assert not sent[0].any()
+    assert sent[1].std().item() == pytest.approx(0.1, rel=0.05)
+    assert torch.equal(sent[1], sent[2])

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 from training.tiny import CPU, FREE_RIDER, SIZES, samples_of, spec_of
 
@@ -26,3 +27,16 @@ def test_takes_over_the_federation(world: Path) -> None:
     assert samples.noisy.sum() == sum(SIZES) // 4
     np.testing.assert_array_equal(samples.y.numpy(), data.y)
     np.testing.assert_array_equal(samples.x_test.numpy(), data.x_test)
+
+
+@pytest.mark.parametrize(("share", "aside"), [(0.5, 10), (0.29, 5), (0.01, 1), (0.99, 19)])
+def test_a_share_of_the_test_set_is_set_aside(world: Path, share: float, aside: int) -> None:
+    """Both parts together are the test set; another run sets the same images aside."""
+    data, truth = load_federation(spec_of())
+    samples, again = (Samples.of(data, truth, CPU, share) for _ in range(2))
+    assert len(samples.y_val) == aside
+    assert torch.equal(samples.x_val, again.x_val)
+    parts = torch.cat([samples.x_val, samples.x_test]).flatten(1).tolist()
+    assert sorted(parts) == sorted(torch.from_numpy(data.x_test).flatten(1).tolist())
+    whole = Samples.of(data, truth, CPU)
+    assert torch.equal(whole.x_val, whole.x_test)

@@ -122,8 +122,10 @@ def samples_of(sizes: list[int], shape: tuple[int, int, int] = (8, 8, 1), seed: 
         offsets=[0, *np.cumsum(sizes).tolist()],
         free_rider=[False] * len(sizes),
         noisy=torch.zeros(n, dtype=torch.bool),
-        x_test=torch.from_numpy(rng.integers(0, 256, size=(TEST, *shape)).astype(np.uint8)),
-        y_test=torch.from_numpy(rng.integers(10, size=TEST)),
+        x_test=(x_test := torch.from_numpy(rng.integers(0, 256, size=(TEST, *shape)).astype(np.uint8))),
+        y_test=(y_test := torch.from_numpy(rng.integers(10, size=TEST))),
+        x_val=x_test,
+        y_val=y_test,
         scale=255.0,
     )
     return replace(samples, **others)

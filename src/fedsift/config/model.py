@@ -233,6 +233,11 @@ class Training(Section):
         description="When a client's order and augmentation are drawn anew: once a round for all its epochs, every "
         "epoch, or never (one order per client for the whole run). `none`: the partition's own order.",
     )
+    free_rider_noise: Annotated[float, Field(ge=0)] = Field(
+        0.0,
+        description="Standard deviation of the noise that free riders add to the model that they send back; 0: they "
+        "send it back as it is.",
+    )
     engine: Literal["reference"] = Field("reference", description="`reference`: a plain loop over clients.")
 
 
@@ -259,6 +264,11 @@ class Evaluation(Section):
         500,
         description="The SSIM of the reconstructions is the mean over the first so many test images; it takes longer "
         "than the forward pass on a GPU.",
+    )
+    validation: Annotated[float, Field(gt=0, lt=1)] | None = Field(
+        None,
+        description="Share of the test set that the server keeps for judging clients; the model is tested on the rest. "
+        "Absent: both on all of it.",
     )
     weight_divergence: bool = Field(
         False,

@@ -37,11 +37,11 @@ def write_contributions(
         FedsiftError: an input is missing or broken, or there are fewer test images than are to validate.
     """
     federation, status = server_at_start(spec.run, wanted_device)
-    held_out = len(federation.samples.y_test)
+    held_out = len(federation.samples.y_val)
     if held_out < spec.how.validation:
         raise FedsiftError(
             f"{spec.output}: contributions.validation is {spec.how.validation}, but {spec.run.partition} holds out "
-            f"{held_out} test images; lower it."
+            f"{held_out} validation images; lower it."
         )
     rows = [DIVERGED] if status != "ok" else _rows(spec, federation, report)
     if rows == [DIVERGED]:

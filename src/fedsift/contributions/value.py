@@ -29,12 +29,12 @@ class Value:
     """
 
     def __init__(self, federation: Federation, updates: Sequence[Update], what: What, images: int) -> None:
-        """``images``: of the test set's first, for validation."""
+        """``images``: how many of the validation images count, the first."""
         self.federation = federation
         self.updates = updates
         self.what = what
         held_out = federation.samples
-        self.samples = replace(held_out, x_test=held_out.x_test[:images], y_test=held_out.y_test[:images])
+        self.samples = replace(held_out, x_test=held_out.x_val[:images], y_test=held_out.y_val[:images])
 
     def __call__(self, members: tuple[int, ...]) -> float:
         """The share of the validation images that are recognised, or minus their mean cross-entropy in nats.

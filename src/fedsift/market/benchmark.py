@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fedsift.errors import FedsiftError
 from fedsift.market.log import BidLog
-from fedsift.market.threshold import prefix
+from fedsift.market.threshold import density, prefix
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +42,39 @@ def proportional_share(log: BidLog, budget: float) -> Benchmark:
     Raises:
         FedsiftError: a budget that is none.
     """
-    if not (np.isfinite(budget) and budget > 0):
-        raise FedsiftError(f"the benchmark has the budget {budget}; give it a number above 0.")
+    _check(budget)
     order, k = prefix(log.q, log.b, budget)
     hired = np.zeros(len(log), dtype=bool)
     hired[order[:k]] = True
     value = float(log.q[hired].sum())
     return Benchmark(value, value / budget, hired)
+
+
+def knapsack_bound(log: BidLog, budget: float) -> float:
+    """The most quality that any hiring whose prices are at least the bids can get out of the log for the budget.
+
+    max sum_i q_i x_i subject to sum_i b_i x_i <= B and 0 <= x_i <= 1: the bids by density, the last one in part. Whole
+    clients, stages, limits of the number and prices above the bids can only lower it. Bids are taken as true costs.
+    Source: Dantzig 1957.
+
+    Args:
+        log: of the run.
+        budget: B, above 0.
+
+    Raises:
+        FedsiftError: a budget that is none.
+    """
+    _check(budget)
+    order = np.argsort(-density(log.q, log.b), kind="stable")
+    q, b = log.q[order], log.b[order]
+    cost = np.cumsum(b)
+    k = int(np.count_nonzero(cost <= budget))
+    value = float(q[:k].sum())
+    if k < len(log):
+        value += float(q[k] * (budget - (cost[k] - b[k])) / b[k])
+    return value
+
+
+def _check(budget: float) -> None:
+    if not (np.isfinite(budget) and budget > 0):
+        raise FedsiftError(f"the benchmark has the budget {budget}; give it a number above 0.")

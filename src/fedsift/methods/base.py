@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 from pydantic import Field
@@ -148,6 +148,19 @@ class WarmUp:
     epochs: int
 
 
+class Losses(Protocol):
+    """Mean losses on the validation images (`evaluation.validation`; the test set where none are set aside)."""
+
+    def before(self) -> float:
+        """Of the model that the round began with."""
+
+    def of_all(self) -> float:
+        """Of the average of all updates."""
+
+    def without(self, place: int) -> float:
+        """Of the average of all updates but the one at ``place``, of two at least."""
+
+
 class Method:
     """FedAvg, and the base of every other method."""
 
@@ -228,8 +241,8 @@ class Method:
         """What the client uploads after training, beside what ``select`` uploaded."""
         return {}
 
-    def keep(self, round_: int, updates: Sequence[Update]) -> Sequence[bool] | None:
-        """Which updates are averaged; None for all."""
+    def keep(self, round_: int, updates: Sequence[Update], losses: Losses) -> Sequence[bool] | None:
+        """Which updates are averaged; None for all. ``losses`` answers what the average would come to."""
         return None
 
     def observe(self, round_: int, evidence: Evidence) -> None:

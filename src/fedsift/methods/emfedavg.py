@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from fedsift.emd.labels import label_emd
 from fedsift.emd.removal import too_far
-from fedsift.methods.base import Client, Method, Task, Update
+from fedsift.methods.base import Client, Losses, Method, Task, Update
 
 if TYPE_CHECKING:
     from fedsift.config.model import Training
@@ -97,7 +97,7 @@ class Emfedavg(Method):
             return None
         return [int(k) for k in rng.choice(left, min(self.task.participants, len(left)), replace=False)]
 
-    def keep(self, round_: int, updates: Sequence[Update]) -> Sequence[bool] | None:
+    def keep(self, round_: int, updates: Sequence[Update], losses: Losses) -> Sequence[bool] | None:
         """R = {k: D_k <= Q3}."""
         if self.options.remove == "once" and not self._judges_all(round_):
             return None

@@ -14,7 +14,7 @@ from fedsift.errors import ConfigError
 from fedsift.methods.base import Method
 
 HERE = Path(__file__).parent
-NOT_METHODS = {"__init__", "base", "registry", "from_start"}
+NOT_METHODS = {"__init__", "base", "registry", "from_start", "auction"}
 
 
 def names(folders: Sequence[str] = ()) -> list[str]:

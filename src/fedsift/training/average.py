@@ -31,6 +31,13 @@ class Average:
             else:
                 self.sums[name] = part
 
+    def without(self, state: Mapping[str, Tensor], weight: int) -> "Average":
+        """The sum without a model that was added to it, up to the rounding of double precision."""
+        rest = Average()
+        rest.total, rest.count = self.total - weight, self.count - (weight > 0)
+        rest.sums = {name: total - state[name].detach().to(torch.float64) * weight for name, total in self.sums.items()}
+        return rest
+
     def of(self, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """The average in the types and layouts of ``state``; ``state`` if nothing was added. Integers are rounded."""
         if self.total == 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -94,6 +94,7 @@ class ReferenceEngine:
             used = 0
         elif self.samples.free_rider[number]:
             used = int(keep.sum())
+            self._disguise(round_, number, training.free_rider_noise)
         else:
             kept = torch.from_numpy(keep).to(y.device)
             used = self._train(first, method, training, state, index=index, order=order, x=x, y=y, keep=kept)
@@ -102,6 +103,14 @@ class ReferenceEngine:
                 reply = method.reply(round_, client, self.signals(x, y, wanted))
             selection = replace(selection, upload={**selection.upload, **reply})
         return LocalResult(Update(number, self.model.state_dict(), used, selection.upload), selection, noisy)
+
+    def _disguise(self, round_: int, client: int, sigma: float) -> None:
+        """What a free rider does to the model that it sends back: noise on every weight, with deviation ``sigma``."""
+        if sigma:
+            rng = stream(self.seed, "free-rider", round_, client)
+            with torch.no_grad():
+                for w in self.model.parameters():
+                    w.add_(torch.from_numpy(rng.normal(0.0, sigma, tuple(w.shape))).to(w))
 
     def _train(
         self,
@@ -197,7 +206,7 @@ class ReferenceEngine:
 
 
 @torch.no_grad()
-def load(model: nn.Module, state: dict[str, Tensor]) -> None:
+def load(model: nn.Module, state: Mapping[str, Tensor]) -> None:
     """Copy ``state`` into the model's own tensors."""
     for name, value in model.state_dict().items():
         value.copy_(state[name])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from fedsift.training.history import Row
 from fedsift.training.stopwatch import Stopwatch
 from fedsift.training.streams import clients_by_round, stream
 from fedsift.training.tensors import Samples
+from fedsift.training.validation import ValidationLosses
 
 if TYPE_CHECKING:
     from fedsift.specs import TrainSpec
@@ -67,7 +68,9 @@ class Federation:
             uploads.append(selection.upload)
             used.append(update.used)
         if chooses:
-            kept = method.keep(round_, updates)
+            losses = ValidationLosses(begins, updates, self._validation_loss)
+            with self.fitting:
+                kept = method.keep(round_, updates, losses)
             for update, is_kept in zip(updates, [True] * len(updates) if kept is None else kept, strict=True):
                 average.add(update.state, update.used if is_kept else 0)
         self.state = average.of(self.state)
@@ -92,7 +95,11 @@ class Federation:
                 # Finite weights can be large enough that what they compute is not.
                 return row | {"status": "diverged"}
             row |= scores
-            if how.weight_divergence and math.isfinite(w_d := self._weight_divergence(round_, clients, begins)):
+            if (
+                clients
+                and how.weight_divergence
+                and math.isfinite(w_d := self._weight_divergence(round_, clients, begins))
+            ):
                 row["weight_divergence"] = w_d
         return row
 
@@ -123,6 +130,16 @@ class Federation:
             for state in (self.state, central)
         )
         return float((w - w_sgd).norm() / w_sgd.norm())
+
+    @torch.no_grad()
+    def _validation_loss(self, state: Mapping[str, Tensor]) -> float:
+        """Mean loss of a model on the validation images; not finite where the model overflows."""
+        load(self.model, state)
+        losses = self.engine.signals(
+            self.samples.images(self.samples.x_val), self.samples.y_val, frozenset({"losses"})
+        ).losses
+        assert losses is not None
+        return float(losses.double().sum(1).mean())
 
     def _client(self, number: int) -> Client:
         rows = self.samples.rows(number)

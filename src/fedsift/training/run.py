@@ -161,7 +161,7 @@ def _federation(spec: TrainSpec, start: Checkpoint, where: torch.device) -> Fede
     if start.model:
         model.load_state_dict(start.model)
     method.load_state_dict(start.method)
-    federation = Federation(spec, model, method, Samples.of(data, truth, where))
+    federation = Federation(spec, model, method, Samples.of(data, truth, where, spec.evaluation.validation))
     if not start.model:
         federation.warm_up()
     return federation
