@@ -25,6 +25,7 @@ app = typer.Typer(
 )
 
 RUN, STAGE, DOCS = "Whole runs", "Stages (the rules of the workflow call these)", "Reference"
+LABORATORY = "Laboratory"
 
 Scale = Annotated[str, typer.Option(help="Scale: quick, or the name of a file in config/.")]
 Overlays = Annotated[list[Path] | None, typer.Option("--config", help="File laid over the scale; may be repeated.")]
@@ -224,6 +225,35 @@ def report(
                 write_tables(table_spec)
     with recorded(job_of(wanted)):
         write_report(wanted)
+
+
+@app.command(rich_help_panel=LABORATORY)
+def market(
+    mechanisms: Annotated[
+        list[str], typer.Argument(help="iaofl, ospb, ospm or a Python file; NAME=MECHANISM gives one another name.")
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for tables and plots.")],
+    bids: Annotated[Path | None, typer.Option(help="Bid log, CSV with t, client, b, q. Absent: drawn.")] = None,
+    rounds: Annotated[int | None, typer.Option(help="Rounds T. Absent: 512, or those of the log.")] = None,
+    budget: Annotated[float | None, typer.Option(help="Total budget B. Absent: half a unit a round.")] = None,
+    clients: Annotated[int | None, typer.Option(help="Clients N. Absent: 100, or those of the log.")] = None,
+    quality: Annotated[str | None, typer.Option(help="Of drawn clients: uniform (default) or one.")] = None,
+    share: Annotated[float | None, typer.Option(help="Share of the clients that bid in a drawn round; 0.3.")] = None,
+    w: Annotated[float | None, typer.Option(help="Half width of the noise on that share's rate; 0.5.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="KEY=VALUE for all mechanisms or NAME.KEY=VALUE; repeatable.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of everything that is drawn.")] = 0,
+    audit: Annotated[int, typer.Option(min=0, help="Bidders that are tried with other bids; 0: none.")] = 200,
+    lie: Annotated[int, typer.Option(min=0, help="Clients that lie over the whole log; slow.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
+) -> None:
+    """Run market mechanisms alone, without training, on one bid log: tables, plots, audit."""
+    from fedsift.laboratory.command import Wanted, run
+    from fedsift.laboratory.logs import source_of
+
+    source = source_of(bids, quality, share, w)
+    run(Wanted(mechanisms, settings or [], source, rounds, clients, budget, seed, audit, lie), out, as_json)
 
 
 @app.command(rich_help_panel=DOCS)

@@ -1,0 +1,1 @@
+"""The market laboratory: mechanisms alone on a bid log, without training."""
