@@ -8,7 +8,7 @@ import pytest
 from fedsift.config import load
 from fedsift.errors import FedsiftError
 from fedsift.grid import Grid, expand
-from fedsift.specs import GroupSpec, NoiseSpec, PartitionSpec, ReportSpec, Spec, TableSpec, TrainSpec
+from fedsift.specs import GroupSpec, MarketSpec, NoiseSpec, PartitionSpec, ReportSpec, Spec, TableSpec, TrainSpec
 
 ROOT = Path(__file__).parents[1]
 
@@ -25,7 +25,9 @@ def one_each(grid: Grid) -> dict[type[Spec], Spec]:
     found = [spec for kind in kinds for path, spec in kind.items() if "digits-open" in path]
     specs: dict[type[Spec], Spec] = {type(spec): spec for spec in (grid.report, *found)}
     group = GroupSpec(title="Two", methods=["fedavg", "loss-ocsvm"])
-    return specs | {TableSpec: specs[TableSpec].model_copy(update={"groups": {"two": group}})}
+    hires = {"iaofl": MarketSpec(budget=256, judges=True, screens=True)}
+    more = {"groups": {"two": group}, "market": hires, "free_riders": {"free-10": 0.1}}
+    return specs | {TableSpec: specs[TableSpec].model_copy(update=more)}
 
 
 KINDS = (PartitionSpec, NoiseSpec, TrainSpec, TableSpec, ReportSpec)
@@ -45,6 +47,10 @@ def test_all_specifications_survive_the_file(grid: Grid, tmp_path: Path) -> None
 def _leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [leaf for key, inner in pairs for leaf in _leaves(inner, (*path, key))] or [path]
+
+
+NUMBERS = {"samples": 5, "validation": 0.5}
+"""What an absent number may become."""
 
 
 def _another(value: Any) -> Any:
@@ -75,7 +81,7 @@ def test_the_digest_changes_with_every_field(one_each: dict[type[Spec], Spec], k
         holder: Any = tree
         for key in path[:-1]:
             holder = holder[key]
-        holder[path[-1]] = 5 if path[-1] == "samples" else _another(holder[path[-1]])
+        holder[path[-1]] = NUMBERS.get(path[-1]) or _another(holder[path[-1]])
         digests.add(kind.model_validate(tree).digest())
     assert len(digests) == len(leaves) + 1
 

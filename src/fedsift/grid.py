@@ -12,14 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fedsift.config.model import Config, Experiment, NoNoise, OpenSetNoise
+from fedsift.config.model import BadClients, Config, Experiment, NoNoise, OpenSetNoise
 from fedsift.methods import registry
+from fedsift.methods.auction import Auction
 from fedsift.methods.base import Step
 from fedsift.specs import (
     CellSpec,
     ContributionCell,
     ContributionSpec,
     GroupSpec,
+    MarketSpec,
     MethodSpec,
     NoiseSpec,
     PartitionSpec,
@@ -83,6 +85,7 @@ def _add_experiment(grid: Grid, config: Config, name: str, experiment: Experimen
     wanted = experiment.contributions
     lineages = {label: segments(config, known, label, experiment.rounds) for label in experiment.methods}
     trie = share(lineages, dict.fromkeys(wanted.methods, wanted.rounds) if wanted else {})
+    market = _market(config, experiment)
     grid.datasets.add(experiment.dataset)
     cells: list[CellSpec] = []
     for noise_name, noise in experiment.noises.items():
@@ -96,7 +99,14 @@ def _add_experiment(grid: Grid, config: Config, name: str, experiment: Experimen
                 paths: dict[str, list[str]] = {label: [] for label in experiment.methods}
                 _add_phases(grid, experiment, trie, noise_spec, run, None, seed, paths)
                 cells += [
-                    CellSpec(noise=noise_name, clients=clients, method=label, seed=seed, phases=phases)
+                    CellSpec(
+                        noise=noise_name,
+                        clients=clients,
+                        method=label,
+                        seed=seed,
+                        phases=phases,
+                        rates=noise_spec.rates if label in market else None,
+                    )
                     for label, phases in paths.items()
                 ]
     output = f"{config.reports}/{config.scale}/{name}"
@@ -117,8 +127,37 @@ def _add_experiment(grid: Grid, config: Config, name: str, experiment: Experimen
         seeds=experiment.seeds,
         cells=cells,
         contributions=_contributions(grid, experiment, root, cells),
+        market=market,
+        free_riders=_free_riders(experiment) if market else {},
         output=output,
     )
+
+
+def _market(config: Config, experiment: Experiment) -> dict[str, MarketSpec]:
+    """The methods of an experiment that hire clients."""
+    found = {}
+    for label in experiment.methods:
+        method = resolve(config, label)
+        cls = registry.load(registry.find(method.name, config.method_folders))
+        if issubclass(cls, Auction):
+            options = cls.Options.model_validate(method.options)
+            screens = cls.judges and options.quality.screen != "off"
+            found[label] = MarketSpec(budget=options.budget, judges=cls.judges, screens=screens)
+    return found
+
+
+def _free_riders(experiment: Experiment) -> dict[str, float]:
+    """Share of free riders by noise, of the most noises that differ in nothing else; none if it is the same in all."""
+    series: dict[str, dict[str, float]] = {}
+    clean = [name for name, noise in experiment.noises.items() if isinstance(noise, NoNoise)]
+    for name, noise in experiment.noises.items():
+        if isinstance(noise, BadClients):
+            rest = noise.model_dump_json(exclude={"free_riders"})
+            series.setdefault(rest, {})[name] = noise.free_riders
+            if not noise.mislabelled:
+                series[rest] |= dict.fromkeys(clean, 0.0)
+    longest = max(series.values(), key=lambda shares: len(set(shares.values())), default={})
+    return {name: longest[name] for name in experiment.noises if name in longest and len(set(longest.values())) > 1}
 
 
 def _contributions(grid: Grid, experiment: Experiment, root: str, cells: list[CellSpec]) -> list[ContributionCell]:
@@ -138,7 +177,9 @@ def _contributions(grid: Grid, experiment: Experiment, root: str, cells: list[Ce
             place = {"parent": before[-1].phase if before else None, "start": round_, "stop": round_ + 1}
             run = acting.model_copy(update=place | {"phase": output.removesuffix(".csv")})
             grid.contributions[output] = ContributionSpec(run=run, how=wanted, output=output)
-            found.append(ContributionCell(**cell.model_dump(exclude={"phases"}), round=round_, how=wanted, file=output))
+            found.append(
+                ContributionCell(**cell.model_dump(exclude={"phases", "rates"}), round=round_, how=wanted, file=output)
+            )
     return found
 
 

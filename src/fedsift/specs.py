@@ -147,6 +147,19 @@ class CellSpec(Section):
     seed: int
     phases: list[str]
     """Folders of the phases, first to last; together their histories cover all rounds."""
+    rates: str | None = Field(None)
+    """The rates table of its clients, where the tables tell of their behaviour."""
+
+
+class MarketSpec(Section):
+    """What tables must know of a method that hires clients."""
+
+    budget: float
+    """B, for all rounds."""
+    judges: bool
+    """Whether the hired are judged by the losses without them."""
+    screens: bool
+    """Whether those without whom the loss is lower are flagged."""
 
 
 class GroupSpec(Section):
@@ -178,8 +191,23 @@ class TableSpec(Spec):
     cells: list[CellSpec]
     contributions: list[ContributionCell] = Field([])
     """What the contributions of its participants are wanted of."""
+    market: dict[str, MarketSpec] = Field({})
+    """The methods that hire clients, by label; their last phases' checkpoints hold the journals of the bids."""
+    free_riders: dict[str, float] = Field({})
+    """Share of free riders by noise, where there are methods that hire and noises that differ in this share alone."""
     output: str
     """Folder that the tables and figures go to."""
+
+    @property
+    def journals(self) -> list[str]:
+        """The checkpoints with the bids of the methods that hire."""
+        hiring = {cell.phases[-1] for cell in self.cells if cell.method in self.market and cell.phases}
+        return [f"{phase}/checkpoint.safetensors" for phase in sorted(hiring)]
+
+    @property
+    def rates(self) -> list[str]:
+        """The rates tables of their cells."""
+        return sorted({cell.rates for cell in self.cells if cell.method in self.market and cell.rates})
 
 
 class ReportSpec(Spec):

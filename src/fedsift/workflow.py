@@ -136,6 +136,8 @@ class Plan:
                 inputs["histories"] = [f"{phase}/history.csv" for phase in sorted(phases)]
                 if spec.contributions:
                     inputs["contributions"] = [cell.file for cell in spec.contributions]
+                if spec.market:
+                    inputs |= {"journals": spec.journals, "rates": spec.rates}
                 inputs["reference"] = sorted(map(str, Path("reports/reference").glob("*.yaml")))
             case ReportSpec():
                 inputs["tables"] = [file for table in spec.tables for file in table_files(self.grid.tables[table])]

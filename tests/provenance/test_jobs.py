@@ -25,7 +25,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("scale", ["quick", "laptop"])
+@pytest.mark.parametrize("scale", ["quick", "laptop", "iaofl"])
 def test_the_inputs_are_those_of_the_plan(project: Path, scale: str) -> None:
     plan = Plan.of_files(scale_files(scale))
     plan.freeze()
@@ -47,7 +47,7 @@ def test_every_job_of_a_plan(project: Path) -> None:
             output == made or output.startswith((made.removesuffix(".parquet") + ".", f"{made}/"))
             for output in job.outputs
         )
-    assert {job.stage for job in jobs.values()} == {"partition", "noise", "train", "table", "report"}
+    assert {job.stage for job in jobs.values()} == {"partition", "noise", "train", "contributions", "table", "report"}
     # Everything has one maker, and no two records lie in one place.
     outputs = [output for job in jobs.values() for output in job.outputs]
     places = [record_path(made) for made in jobs]

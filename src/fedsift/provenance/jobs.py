@@ -107,6 +107,7 @@ def inputs_of(spec: Spec) -> list[str]:
             phases = sorted({phase for cell in spec.cells for phase in cell.phases})
             found = [f"{phase}/history.csv" for phase in phases]
             found += [cell.file for cell in spec.contributions]
+            found += [*spec.journals, *spec.rates]
             found += sorted(map(str, REFERENCE.glob("*.yaml")))
             # Where a phase has no history, a table shows the reason that its failure left.
             failed = (phase for phase in phases if not Path(phase, "history.csv").is_file())

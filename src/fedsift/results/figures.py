@@ -1,6 +1,6 @@
-"""Figures of an experiment: accuracy over rounds, accuracy by client count, and recall by class."""
+"""Figures of an experiment: drawn here or in modules of their own, finished and written here."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +12,10 @@ from matplotlib.ticker import MaxNLocator
 from fedsift.results import by_class
 from fedsift.results.collect import Key, Results
 from fedsift.results.contributions_figure import contributions_figure
-from fedsift.results.files import FigureName
-from fedsift.results.statistics import Estimate, estimate
+from fedsift.results.files import FigureName, View
+from fedsift.results.market_figures import free_riders_figure, hired_figure, prices_figure, quality_figure, spend_figure
+from fedsift.results.marks import between, handle, point, readable
+from fedsift.results.statistics import estimate
 from fedsift.results.style import INK, SOFT, Look, drawing, looks, save
 
 _METRIC = "accuracy"
@@ -26,14 +28,32 @@ _STARTS = 3
 
 def write_figure(results: Results, name: FigureName, folder: Path) -> None:
     """Draw a figure and write it as SVG and PNG to ``folder / name.stem``."""
+    with drawing():
+        save(_drawn(results, name), folder / name.stem)
+
+
+def _drawn(results: Results, name: FigureName) -> Figure:
+    if name.clients is not None:
+        one, label = _OF_CLIENTS[name.view]
+        figure, handles = one(results, name.noise, name.clients)
+        _finish(figure, results, name.noise, label, handles)
+        return figure
     draw = {
         "rounds": rounds_figure,
         "clients": clients_figure,
         "classes": classes_figure,
         "contributions": shares_figure,
     }[name.view]
-    with drawing():
-        save(draw(results, name.noise), folder / name.stem)
+    return draw(results, name.noise)
+
+
+_OF_CLIENTS: Mapping[View, tuple[Callable[[Results, str, int], tuple[Figure, list[Line2D]]], str]] = {
+    "free-riders": (free_riders_figure, "test accuracy, last round (%)"),
+    "market-hired": (hired_figure, "clients hired per round"),
+    "market-spend": (spend_figure, "spend of the stage's budget (%)"),
+    "market-prices": (prices_figure, "price"),
+    "market-quality": (quality_figure, "quality"),
+}
 
 
 def rounds_figure(results: Results, noise: str) -> Figure:
@@ -61,8 +81,8 @@ def rounds_figure(results: Results, noise: str) -> Figure:
     if floors:
         # The steep rise of the first rounds would squeeze the methods' differences into a thin strip.
         panels[0].set_ylim(bottom=max(0, min(floors) - 2), top=min(101, panels[0].get_ylim()[1]))
-    handles = [_handle(method, styles[method], line=True) for method in results.methods(noise)]
-    _finish(figure, results, noise, "test accuracy", handles)
+    handles = [handle(method, styles[method], line=True) for method in results.methods(noise)]
+    _finish(figure, results, noise, "test accuracy (%)", handles)
     return figure
 
 
@@ -81,7 +101,7 @@ def clients_figure(results: Results, noise: str) -> Figure:
             value = results.value(Key(noise, clients, method), _METRIC, "best")
             look = styles[method]
             if value.ours:
-                _point(axes, x, value.ours, look)
+                point(axes, x, value.ours, look)
                 drawn = True
             if value.printed:
                 axes.plot(x, 100 * value.printed.value, "d", ms=7, mfc="none", mec=look.color, mew=1.3, zorder=4)
@@ -93,12 +113,12 @@ def clients_figure(results: Results, noise: str) -> Figure:
         # An interval of few seeds reaches beyond what an accuracy can be.
         low, high = axes.get_ylim()
         axes.set_ylim(max(0, low), min(101, high))
-    _between(axes, len(spec.clients))
-    handles = [_handle(method, styles[method], line=False) for method in methods]
+    between(axes, len(spec.clients))
+    handles = [handle(method, styles[method], line=False) for method in methods]
     if printed:
         paper = Line2D([], [], ls="", marker="d", ms=7, mfc="none", mec=SOFT, mew=1.3, label="the paper's value")
         handles.append(paper)
-    _finish(figure, results, noise, "test accuracy, best round", handles)
+    _finish(figure, results, noise, "test accuracy, best round (%)", handles)
     return figure
 
 
@@ -118,17 +138,21 @@ def classes_figure(results: Results, noise: str) -> Figure:
             shift = (index - (len(methods) - 1) / 2) * step
             for label in range(size):
                 if ours := by_class.recall(results, Key(noise, clients, method), label):
-                    _point(axes, label + shift, ours, styles[method])
+                    point(axes, label + shift, ours, styles[method])
                     drawn = True
         _panel(axes, f"{clients} clients", drawn, "see classes.csv" if by_class.classes(results, noise) > size else "")
-        _between(axes, size)
+        between(axes, size)
     panels[-1].set_xticks(range(size), [str(label) for label in range(size)])
     panels[-1].set_xlabel("class")
     panels[0].set_xlim(-0.5, max(size, 1) - 0.5)
     low, high = panels[0].get_ylim()
     panels[0].set_ylim(max(-2, low), min(102, high))
     _finish(
-        figure, results, noise, "recall at the last round", [_handle(one, styles[one], line=False) for one in methods]
+        figure,
+        results,
+        noise,
+        "recall at the last round (%)",
+        [handle(one, styles[one], line=False) for one in methods],
     )
     return figure
 
@@ -136,21 +160,8 @@ def classes_figure(results: Results, noise: str) -> Figure:
 def shares_figure(results: Results, noise: str) -> Figure:
     """Shares that each scheme gives the participants of a round."""
     figure, handles = contributions_figure(results, noise)
-    _finish(figure, results, noise, "share of the budget", handles)
+    _finish(figure, results, noise, "share of the budget (%)", handles)
     return figure
-
-
-def _point(axes: Axes, x: float, ours: Estimate, look: Look) -> None:
-    """A mean in per cent with its interval."""
-    half = 100 * (ours.half or 0)
-    axes.errorbar(x, 100 * ours.mean, half, fmt=look.marker, color=look.color, ms=5.5, lw=1.4, capsize=2.5)
-
-
-def _between(axes: Axes, size: int) -> None:
-    """Lines between so many places on the x axis, instead of a grid at them."""
-    axes.grid(visible=False, axis="x")
-    for edge in range(1, size):
-        axes.axvline(edge - 0.5, color=SOFT, lw=0.6, alpha=0.5)
 
 
 def _line(axes: Axes, results: Results, key: Key, look: Look) -> float | None:
@@ -209,8 +220,9 @@ def _panel(axes: Axes, title: str, drawn: bool, instead: str = "") -> None:
 
 
 def _finish(figure: Figure, results: Results, noise: str, label: str, handles: Sequence[Line2D]) -> None:
-    figure.supylabel(f"{label} (%)", fontsize=9, color=INK)
-    figure.suptitle(_plain(f"{results.spec.title}: {noise}"), x=0.01, ha="left", fontsize=11, fontweight="bold")
+    figure.supylabel(label, fontsize=9, color=INK)
+    subject = ": ".join(part for part in (results.spec.title, noise) if part)
+    figure.suptitle(readable(subject), x=0.01, ha="left", fontsize=11, fontweight="bold")
     if handles:
         figure.legend(handles=handles, loc="outside lower center", ncols=_columns(handles, figure.get_figwidth()))
 
@@ -224,14 +236,3 @@ def _columns(handles: Sequence[Line2D], width: float) -> int:
         if sum(0.6 + 0.075 * max(len(str(handle.get_label())) for handle in part) for part in parts) <= width:
             return len(parts)
     return 1
-
-
-def _handle(method: str, look: Look, line: bool) -> Line2D:
-    dashes = look.dashes if line else ""
-    return Line2D([], [], color=look.color, ls=dashes, lw=look.width, marker=look.marker, ms=5, label=_plain(method))
-
-
-def _plain(text: str) -> str:
-    """Text that matplotlib neither reads as mathematics nor hides for its leading underscore."""
-    text = text.replace("$", r"\$")
-    return f"\N{ZERO WIDTH SPACE}{text}" if text.startswith("_") else text

@@ -20,15 +20,23 @@ FINALS: tuple[Final, ...] = ("accuracy-best", "macro-f1-best", "accuracy-last", 
 OfClients = Literal["accuracy-by-round", "class-recall", "participation"]
 """Tables of one client count, with a row per method."""
 OF_CLIENTS: tuple[OfClients, ...] = ("accuracy-by-round", "class-recall", "participation")
-What = Final | OfClients | Literal["reconstruction", "detection", "claims", "contributions"]
+OfMarket = Literal["market", "market-stages", "market-screening"]
+OF_MARKET: tuple[OfMarket, ...] = ("market", "market-stages", "market-screening")
+"""Tables of the methods that hire."""
+What = Final | OfClients | OfMarket | Literal["reconstruction", "detection", "claims", "contributions", "free-riders"]
 
-View = Literal["rounds", "clients", "classes", "contributions"]
+MarketView = Literal["market-hired", "market-spend", "market-prices", "market-quality"]
+MARKET_VIEWS: tuple[MarketView, ...] = ("market-hired", "market-spend", "market-prices", "market-quality")
+"""Figures of one client count."""
+View = MarketView | Literal["rounds", "clients", "classes", "contributions", "free-riders"]
 VIEWS: tuple[View, ...] = ("rounds", "clients", "classes")
 
 LONG = ("cells.csv", "rounds.csv", "classes.csv", "participation.csv", "claims.csv", "runs.csv")
 """Every number at full precision, one a row."""
 OF_CONTRIBUTIONS = ("contributions.csv", "rank-correlations.csv")
 """Where an experiment asks for contributions."""
+LONG_OF_MARKET = ("market.csv", "market-summary.csv", "market-stages.csv", "market-screening.csv")
+"""Where an experiment has methods that hire."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +63,16 @@ class FigureName:
     """One figure of an experiment."""
 
     noise: str
+    """Empty for a figure of all noises."""
     view: View
+    clients: int | None = None
+    """For a figure of one client count."""
 
     @property
     def stem(self) -> str:
         """Path in the table folder, without the ending."""
-        return f"figures/{self.noise}-{self.view}"
+        count = "" if self.clients is None else f"K{self.clients}"
+        return f"figures/{'-'.join(part for part in (self.noise, count, self.view) if part)}"
 
 
 def table_names(spec: TableSpec) -> list[TableName]:
@@ -68,10 +80,12 @@ def table_names(spec: TableSpec) -> list[TableName]:
     # Which of these have something to show is known only with the results; all are written, and the page shows those.
     rest: tuple[What, ...] = ("reconstruction", "detection") if MODELS[spec.model].multitask else ("detection",)
     names = [TableName("", "claims")]
+    names += [TableName("", "free-riders", clients=clients) for clients in spec.clients if spec.free_riders]
     for noise in _noises(spec):
         names += [TableName(noise, what, group) for group in spec.groups or [""] for what in FINALS]
         names += [TableName(noise, what) for what in rest]
         names += [TableName(noise, "contributions")] if spec.contributions else []
+        names += [TableName(noise, what) for what in OF_MARKET if spec.market]
         names += [TableName(noise, what, clients=clients) for clients in spec.clients for what in OF_CLIENTS]
     return names
 
@@ -79,12 +93,17 @@ def table_names(spec: TableSpec) -> list[TableName]:
 def figure_names(spec: TableSpec) -> list[FigureName]:
     """The figures of an experiment, in the order of the page."""
     views: tuple[View, ...] = (*VIEWS, "contributions") if spec.contributions else VIEWS
-    return [FigureName(noise, view) for noise in _noises(spec) for view in views]
+    names = [FigureName("", "free-riders", clients) for clients in spec.clients if spec.free_riders]
+    for noise in _noises(spec):
+        names += [FigureName(noise, view) for view in views]
+        names += [FigureName(noise, view, clients) for clients in spec.clients for view in MARKET_VIEWS if spec.market]
+    return names
 
 
 def long_files(spec: TableSpec) -> list[str]:
     """The CSV files of an experiment with numbers at full precision."""
-    return [*LONG, *(OF_CONTRIBUTIONS if spec.contributions else ())]
+    names = [*LONG, *(OF_CONTRIBUTIONS if spec.contributions else ()), *(LONG_OF_MARKET if spec.market else ())]
+    return [*names, *(["free-riders.csv"] if spec.free_riders else [])]
 
 
 def table_files(spec: TableSpec) -> list[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from fedsift.errors import FedsiftError
 from fedsift.results import by_class
@@ -65,9 +65,13 @@ class Overview(Section):
     missing: list[Group]
     tables: list[str]
     """Stems of the tables of all noises."""
+    figures: list[Image] = Field([])
+    """Of all noises."""
     noises: list[Noise]
     contributions: bool = False
     """Whether there are tables of contributions."""
+    market: bool = False
+    """Whether there are tables of bids and prices."""
     unplaced: list[Unplaced]
     """Numbers that the paper prints without saying for which client count."""
 
@@ -123,8 +127,10 @@ def overview(results: Results) -> Overview:
         total=len(spec.cells),
         missing=[Group(reason=reason, kind=kind, runs=runs) for (reason, kind), runs in groups.items()],
         tables=[name.stem for name in table_names(spec) if not name.noise and _shown(results, name)],
+        figures=[_image(results, name) for name in figure_names(spec) if not name.noise],
         noises=[_noise(results, noise) for noise in spec.noises],
         contributions=bool(spec.contributions),
+        market=bool(spec.market),
         unplaced=[
             entry
             for entry in results.reference.unplaced
@@ -140,9 +146,16 @@ def _noise(results: Results, noise: str) -> Noise:
     return Noise(
         name=noise,
         tables=[name.stem for name in tables if name.clients is None],
-        figures=[_image(results, name) for name in figures if name.view != "classes" or by_class.shown(results, noise)],
+        figures=[_image(results, name) for name in figures if _drawn(results, name)],
         details=[name.stem for name in tables if name.clients is not None],
     )
+
+
+def _drawn(results: Results, name: FigureName) -> bool:
+    """Whether the page has a figure."""
+    if name.view == "market-quality":
+        return any(market.judges for market in results.spec.market.values())
+    return name.view != "classes" or by_class.shown(results, name.noise)
 
 
 def _shown(results: Results, name: TableName) -> bool:
@@ -152,6 +165,7 @@ def _shown(results: Results, name: TableName) -> bool:
         "detection": lambda: detects(results, name.noise),
         "reconstruction": lambda: reconstructs(results, name.noise),
         "participation": lambda: tells(results, name.noise),
+        "market-screening": lambda: any(market.screens for market in results.spec.market.values()),
         "class-recall": lambda: by_class.shown(results, name.noise),
         "accuracy-by-round": lambda: bool(evaluations(results, name.noise, name.clients or 0)),
     }
@@ -172,6 +186,25 @@ _CAPTIONS = {
         "Share of a round's budget that each scheme gives the participants of the first seed, nearest to everybody's "
         "labels first; the dashed line is the equal split."
     ),
+    "free-riders": (
+        "Test accuracy at the last round by the share of free riders: mean over seeds with its 95 % interval."
+    ),
+    "market-hired": (
+        "Clients hired per round, mean over windows of rounds and seeds, with its 95 % interval as a band where there "
+        "are three seeds or more."
+    ),
+    "market-spend": (
+        "Spend of each stage in per cent of its budget (the dashed line), mean over seeds with its 95 % interval. OSPM "
+        "has no stages."
+    ),
+    "market-prices": (
+        "Price paid against bid, one panel per method: up to 2000 hires, drawn from those of all seeds; on the dashed "
+        "line the price is the bid."
+    ),
+    "market-quality": (
+        "Quality of the judged by what they are, one panel per method that judges: mean over windows of rounds and "
+        "seeds."
+    ),
     "classes": (
         "Recall of each class of the test set at the last round, one panel per client count: mean over seeds with its "
         "95 % interval."
@@ -181,5 +214,8 @@ _CAPTIONS = {
 
 def _image(results: Results, name: FigureName) -> Image:
     caption = _CAPTIONS[name.view]
-    alt = f"{results.spec.title}, {name.noise}. {caption} The numbers are in the tables."
+    subject = ", ".join(part for part in (results.spec.title, name.noise) if part)
+    if name.clients is not None and len(results.spec.clients) > 1:
+        caption = f"{name.clients} clients. {caption}"
+    alt = f"{subject}. {caption} The numbers are in the tables."
     return Image(stem=name.stem, alt=alt, caption=caption)

@@ -8,6 +8,10 @@ from fedsift.results.collect import Key, Results
 from fedsift.results.contributions import contributions_table
 from fedsift.results.files import TableName
 from fedsift.results.layout import DASH, Cell, Kind, Line, Notes, Table, count, interval, percent, plain, why
+from fedsift.results.market import market_table
+from fedsift.results.market_free_riders import free_riders_table
+from fedsift.results.market_screening import screening_table
+from fedsift.results.market_stages import stages_table
 from fedsift.results.participation import participation_table
 from fedsift.results.reference import BASELINE
 from fedsift.results.runs import At
@@ -43,6 +47,10 @@ _OWN: Mapping[str, Callable[[Results, TableName], Table]] = {
     "class-recall": by_class_table,
     "participation": participation_table,
     "contributions": contributions_table,
+    "market": market_table,
+    "market-stages": stages_table,
+    "market-screening": screening_table,
+    "free-riders": free_riders_table,
 }
 
 

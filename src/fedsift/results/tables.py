@@ -14,6 +14,10 @@ from fedsift.results.exports import cells_csv, runs_csv
 from fedsift.results.figures import write_figure
 from fedsift.results.files import figure_names, long_files, table_names
 from fedsift.results.formats import WRITERS
+from fedsift.results.market import market_csv, market_summary_csv
+from fedsift.results.market_free_riders import free_riders_csv
+from fedsift.results.market_screening import screening_csv
+from fedsift.results.market_stages import stages_csv
 from fedsift.results.overview import FILE, overview
 from fedsift.results.pages import render
 from fedsift.results.participation import participation_csv
@@ -32,6 +36,11 @@ _EXPORTS: Mapping[str, Callable[[Results], str]] = {
     "runs.csv": runs_csv,
     "contributions.csv": contributions_csv,
     "rank-correlations.csv": rank_correlations_csv,
+    "market.csv": market_csv,
+    "market-summary.csv": market_summary_csv,
+    "market-stages.csv": stages_csv,
+    "market-screening.csv": screening_csv,
+    "free-riders.csv": free_riders_csv,
 }
 
 
