@@ -28,7 +28,7 @@ KINDS = {
     ReportSpec: "report",
 }
 FROM_START = {"loss-ocsvm", "loss-iforest", "loss-threshold", "oracle", "random-drop", "top-loss"}
-TRAIN = FROM_START | {"fedavg", "fedprox", "data-sharing", "loadaboost", "emfedavg"}
+TRAIN = FROM_START | {"fedavg", "data-sharing", "loadaboost", "emfedavg"}
 PLAYS = TRAIN | {"contributions"}
 CLOCK = iter(range(10**9, 10**10, 10**6))
 """Times of edits; a file system's own clock can be too coarse for two edits in a row."""
