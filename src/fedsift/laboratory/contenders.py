@@ -1,9 +1,7 @@
 """The mechanisms of an experiment, as the command line names them."""
 
-import importlib.util
 import json
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +14,7 @@ from fedsift.errors import FedsiftError
 from fedsift.market.mechanism import Mechanism
 from fedsift.market.registry import MECHANISMS
 from fedsift.market.tender import Tender
+from fedsift.plugins import load_module
 from fedsift.section import NAME, Section
 
 
@@ -109,16 +108,9 @@ def _is_file(mechanism: str) -> bool:
 def _load(file: Path) -> type[Mechanism]:
     if not file.is_file():
         raise FedsiftError(f"{file}: no such file; name a mechanism ({', '.join(MECHANISMS)}) or an existing file.")
-    module = f"fedsift_mechanism_{file.stem}"
     try:
-        spec = importlib.util.spec_from_file_location(module, file.resolve())
-        if spec is None or spec.loader is None:
-            raise ImportError("it is no Python file")
-        loaded = importlib.util.module_from_spec(spec)
-        sys.modules[module] = loaded
-        spec.loader.exec_module(loaded)
+        loaded = load_module(file, f"fedsift_mechanism_{file.stem}")
     except Exception as error:
-        sys.modules.pop(module, None)
         words = " ".join(str(error).split())
         raise FedsiftError(f"{file}: the mechanism cannot be imported: {type(error).__name__}: {words}.") from error
     made: Any = getattr(loaded, "MECHANISM", None)

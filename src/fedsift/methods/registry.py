@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import importlib.util
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 from fedsift.errors import ConfigError
 from fedsift.methods.base import Method
+from fedsift.plugins import load_module
 
 HERE = Path(__file__).parent
 NOT_METHODS = {"__init__", "base", "registry", "from_start", "auction"}
@@ -54,12 +54,7 @@ def load(file: Path) -> type[Method]:
         elif getattr(sys.modules.get(module), "__file__", None) == str(file.resolve()):
             loaded = sys.modules[module]
         else:
-            spec = importlib.util.spec_from_file_location(module, file.resolve())
-            if spec is None or spec.loader is None:
-                raise ImportError("it is no Python file")
-            loaded = importlib.util.module_from_spec(spec)
-            sys.modules[module] = loaded
-            spec.loader.exec_module(loaded)
+            loaded = load_module(file, module)
     except Exception as error:
         sys.modules.pop(module, None)
         words = " ".join(str(error).split())
