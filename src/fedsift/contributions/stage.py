@@ -14,7 +14,7 @@ from fedsift.contributions.games import Game
 from fedsift.contributions.rows import DIVERGED, Row, write
 from fedsift.contributions.schemes import contributions
 from fedsift.contributions.value import Diverged, Value
-from fedsift.emd.labels import label_emd
+from fedsift.emd.labels import label_counts, label_emd
 from fedsift.errors import FedsiftError
 from fedsift.training.run import server_at_start
 from fedsift.training.streams import stream
@@ -91,5 +91,5 @@ def _client(update: Update, counts: np.ndarray) -> dict[str, int]:
 def _label_counts(federation: Federation) -> np.ndarray:
     """[K, classes] labels that each client holds, wrong ones included, as the server of EMFedAvg is told them."""
     labels, classes = federation.samples.y.cpu().numpy(), federation.method.task.classes
-    rows = [federation.samples.rows(client) for client in range(federation.spec.clients)]
-    return np.stack([np.bincount(labels[own], minlength=classes) for own in rows])
+    rows = (federation.samples.rows(client) for client in range(federation.spec.clients))
+    return label_counts((labels[own] for own in rows), classes)

@@ -1,9 +1,16 @@
 """The distance that the EMFedAvg paper calculates in its section 3.3 (EMFedAvg spec, 3)."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 DECIMALS = 12
 """Sums of equal terms in another order differ in the last bits; rounding lets equal participants tie."""
+
+
+def label_counts(labels: Iterable[np.ndarray], classes: int) -> np.ndarray:
+    """[m, classes] samples of each class that each participant holds, from their labels."""
+    return np.stack([np.bincount(own, minlength=classes) for own in labels])
 
 
 def label_emd(counts: np.ndarray, p: np.ndarray) -> np.ndarray:

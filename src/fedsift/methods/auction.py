@@ -69,8 +69,7 @@ class Auction(Method):
         verdict = judge(loss, losses.of_all(), self.options.quality)
         if verdict.q is not None:
             self.qualities.record(clients, verdict.q)
-        place = {int(client): at for at, client in enumerate(self.journal["client"][-1])}
-        at = np.array([place[int(client)] for client in clients])
+        at = _places(clients, self.journal["client"][-1])
         self.journal["loss"][-1][at] = loss
         self.journal["flagged"][-1][at] = verdict.M
         if verdict.q is not None:
@@ -84,8 +83,7 @@ class Auction(Method):
     def _note(self, round_: int, bids: Bids, outcome: Outcome) -> None:
         n = len(bids)
         price = np.full(n, np.nan)
-        place = {int(client): at for at, client in enumerate(bids.client)}
-        price[[place[int(client)] for client in outcome.client]] = outcome.price
+        price[_places(outcome.client, bids.client)] = outcome.price
         entry = {"round": np.full(n, round_), "client": bids.client, "b": bids.b, "q": bids.q, "rho": outcome.rho}
         for name in JOURNAL:
             self.journal[name].append(price if name == "price" else entry.get(name, np.full(n, np.nan)).copy())
@@ -110,3 +108,9 @@ class Auction(Method):
         self.mechanism.load_state_dict(parts["mechanism"])
         self.qualities.load_state_dict(parts["qualities"])
         self.journal = {name: [np.array(parts["journal"][name])] for name in JOURNAL}
+
+
+def _places(wanted: np.ndarray, clients: np.ndarray) -> np.ndarray:
+    """Where each of the ``wanted`` stands among ``clients``, which has each once."""
+    place = {int(client): at for at, client in enumerate(clients)}
+    return np.array([place[int(client)] for client in wanted], dtype=np.int64)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from fedsift.emd.labels import label_emd
+from fedsift.emd.labels import label_counts, label_emd
 from fedsift.emd.removal import too_far
 from fedsift.methods.base import Client, Losses, Method, Task, Update
 
@@ -75,7 +75,7 @@ class Emfedavg(Method):
         """Take in every participant's label counts."""
         if self.options.emd_on == "weights":
             return
-        counts = np.stack([np.bincount(client.labels.cpu().numpy(), minlength=self.task.classes) for client in clients])
+        counts = label_counts((client.labels.cpu().numpy() for client in clients), self.task.classes)
         uniform = np.full(self.task.classes, 1 / self.task.classes)
         p = counts.sum(axis=0) / counts.sum() if self.options.p == "population" else uniform
         self.D = label_emd(counts, p)
