@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -43,6 +43,32 @@ def scale_files(scale: str) -> list[Path]:
         known = sorted(["quick", *(path.stem for path in Path("config").glob("*.yaml"))])
         raise FedsiftError(f"no scale '{scale}': {overlay} does not exist; scales: {', '.join(known)}.")
     return [Path(BASE), overlay]
+
+
+def named_inputs(spec: Spec, table: Callable[[str], TableSpec]) -> dict[str, str | list[str]]:
+    """Every file that the stage of ``spec`` reads, by name; ``table`` gives the specification of a report's table."""
+    if isinstance(spec, ContributionSpec):
+        spec = spec.run
+    inputs: dict[str, str | list[str]] = {}
+    for name in ("arrays", "source_arrays", "partition"):
+        if isinstance(value := getattr(spec, name, None), str):
+            inputs[name] = value
+    match spec:
+        case TrainSpec():
+            inputs |= {"noise": spec.noise, "rates": spec.rates}
+            if spec.parent:
+                inputs["parent"] = f"{spec.parent}/checkpoint.safetensors"
+        case TableSpec():
+            phases = {phase for cell in spec.cells for phase in cell.phases}
+            inputs["histories"] = [f"{phase}/history.csv" for phase in sorted(phases)]
+            if spec.contributions:
+                inputs["contributions"] = [cell.file for cell in spec.contributions]
+            if spec.market:
+                inputs |= {"journals": spec.journals, "rates": spec.rates}
+            inputs["reference"] = sorted(map(str, Path("reports/reference").glob("*.yaml")))
+        case ReportSpec():
+            inputs["tables"] = [file for made in spec.tables for file in table_files(table(made))]
+    return inputs
 
 
 class Plan:
@@ -119,29 +145,7 @@ class Plan:
 
     def inputs(self, made: str) -> dict[str, str | list[str]]:
         """Every file that the stage that makes ``made`` reads, by name."""
-        spec = self.spec(made)
-        if isinstance(spec, ContributionSpec):
-            spec = spec.run
-        inputs: dict[str, str | list[str]] = {}
-        for name in ("arrays", "source_arrays", "partition"):
-            if isinstance(value := getattr(spec, name, None), str):
-                inputs[name] = value
-        match spec:
-            case TrainSpec():
-                inputs |= {"noise": spec.noise, "rates": spec.rates}
-                if spec.parent:
-                    inputs["parent"] = f"{spec.parent}/checkpoint.safetensors"
-            case TableSpec():
-                phases = {phase for cell in spec.cells for phase in cell.phases}
-                inputs["histories"] = [f"{phase}/history.csv" for phase in sorted(phases)]
-                if spec.contributions:
-                    inputs["contributions"] = [cell.file for cell in spec.contributions]
-                if spec.market:
-                    inputs |= {"journals": spec.journals, "rates": spec.rates}
-                inputs["reference"] = sorted(map(str, Path("reports/reference").glob("*.yaml")))
-            case ReportSpec():
-                inputs["tables"] = [file for table in spec.tables for file in table_files(self.grid.tables[table])]
-        return inputs
+        return named_inputs(self.spec(made), self.grid.tables.__getitem__)
 
     def stamp(self, made: str) -> str:
         """Changes with everything that may change the bytes of ``made``, besides its inputs: parameters and code."""

@@ -14,7 +14,7 @@ from fedsift.provenance.record import plain_path
 from fedsift.results.files import report_files, table_files
 from fedsift.specs import ContributionSpec, NoiseSpec, PartitionSpec, ReportSpec, Spec, TableSpec, TrainSpec
 from fedsift.training.failures import STATE
-from fedsift.workflow import SPECS
+from fedsift.workflow import SPECS, named_inputs
 
 STAGES: Mapping[type[Spec], str] = {
     PartitionSpec: "partition",
@@ -24,7 +24,6 @@ STAGES: Mapping[type[Spec], str] = {
     TableSpec: "table",
     ReportSpec: "report",
 }
-REFERENCE = Path("reports/reference")
 
 
 @dataclass(frozen=True)
@@ -92,29 +91,14 @@ def reading(dataset: DataSet, folder: Path, output: Path) -> Job:
 
 def inputs_of(spec: Spec) -> list[str]:
     """Every file that the stage of ``spec`` reads: what ``Plan.inputs`` names, and notes that stand in for results."""
-    found: list[str | None] = []
-    match spec:
-        case PartitionSpec():
-            found = [spec.arrays]
-        case NoiseSpec():
-            found = [spec.arrays, spec.source_arrays, spec.partition]
-        case TrainSpec():
-            found = [spec.arrays, spec.source_arrays, spec.partition, spec.noise, spec.rates]
-            found.append(f"{spec.parent}/checkpoint.safetensors" if spec.parent else None)
-        case ContributionSpec():
-            found = [*inputs_of(spec.run)]
-        case TableSpec():
-            phases = sorted({phase for cell in spec.cells for phase in cell.phases})
-            found = [f"{phase}/history.csv" for phase in phases]
-            found += [cell.file for cell in spec.contributions]
-            found += [*spec.journals, *spec.rates]
-            found += sorted(map(str, REFERENCE.glob("*.yaml")))
-            # Where a phase has no history, a table shows the reason that its failure left.
-            failed = (phase for phase in phases if not Path(phase, "history.csv").is_file())
-            found += [str(note) for phase in failed if (note := STATE / phase / "failure.json").is_file()]
-        case ReportSpec():
-            found = [file for table in spec.tables for file in table_files(TableSpec.read(SPECS / f"{table}.json"))]
-    return [path for path in found if path]
+    named = named_inputs(spec, lambda table: TableSpec.read(SPECS / f"{table}.json"))
+    found = [path for value in named.values() for path in ([value] if isinstance(value, str) else value)]
+    if isinstance(spec, TableSpec):
+        # Where a phase has no history, a table shows the reason that its failure left.
+        phases = sorted({phase for cell in spec.cells for phase in cell.phases})
+        failed = (phase for phase in phases if not Path(phase, "history.csv").is_file())
+        found += [str(note) for phase in failed if (note := STATE / phase / "failure.json").is_file()]
+    return found
 
 
 def outputs_of(spec: Spec) -> list[str]:
