@@ -55,7 +55,7 @@ def test_alternatives_say_why(made: Any) -> None:
 
 
 def test_a_paper_without_a_file_prints_nothing_but_a_missing_folder_is_an_error(made: Any) -> None:
-    assert Reference.load(made.reference, "iaofl").values == ()
+    assert Reference.load(made.reference, "another").values == ()
     with pytest.raises(FedsiftError, match="no such folder of reference values"):
         Reference.load(Path("nowhere"), "mtae")
 

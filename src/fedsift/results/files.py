@@ -23,7 +23,12 @@ OF_CLIENTS: tuple[OfClients, ...] = ("accuracy-by-round", "class-recall", "parti
 OfMarket = Literal["market", "market-stages", "market-screening"]
 OF_MARKET: tuple[OfMarket, ...] = ("market", "market-stages", "market-screening")
 """Tables of the methods that hire."""
-What = Final | OfClients | OfMarket | Literal["reconstruction", "detection", "claims", "contributions", "free-riders"]
+What = (
+    Final
+    | OfClients
+    | OfMarket
+    | Literal["reconstruction", "detection", "claims", "contributions", "free-riders", "gaps"]
+)
 
 MarketView = Literal["market-hired", "market-spend", "market-prices", "market-quality"]
 MARKET_VIEWS: tuple[MarketView, ...] = ("market-hired", "market-spend", "market-prices", "market-quality")
@@ -35,7 +40,7 @@ LONG = ("cells.csv", "rounds.csv", "classes.csv", "participation.csv", "claims.c
 """Every number at full precision, one a row."""
 OF_CONTRIBUTIONS = ("contributions.csv", "rank-correlations.csv")
 """Where an experiment asks for contributions."""
-LONG_OF_MARKET = ("market.csv", "market-summary.csv", "market-stages.csv", "market-screening.csv")
+LONG_OF_MARKET = ("gaps.csv", "market.csv", "market-summary.csv", "market-stages.csv", "market-screening.csv")
 """Where an experiment has methods that hire."""
 
 
@@ -80,6 +85,7 @@ def table_names(spec: TableSpec) -> list[TableName]:
     # Which of these have something to show is known only with the results; all are written, and the page shows those.
     rest: tuple[What, ...] = ("reconstruction", "detection") if MODELS[spec.model].multitask else ("detection",)
     names = [TableName("", "claims")]
+    names += [TableName("", "gaps", clients=clients) for clients in spec.clients if len(spec.market) > 1]
     names += [TableName("", "free-riders", clients=clients) for clients in spec.clients if spec.free_riders]
     for noise in _noises(spec):
         names += [TableName(noise, what, group) for group in spec.groups or [""] for what in FINALS]

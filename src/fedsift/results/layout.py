@@ -1,6 +1,6 @@
 """A table for people before it has a format: lines, cells, footnotes, and how numbers are written."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -9,6 +9,7 @@ from fedsift.results.files import TableName
 from fedsift.results.histories import Missing
 from fedsift.results.reference import BASELINE
 from fedsift.results.statistics import Estimate
+from fedsift.results.verdicts import Comparison
 
 DASH = "–"
 MINUS = "−"
@@ -125,6 +126,20 @@ def interval(ours: Estimate, signed: bool = False) -> str:
     """Mean ± half the interval, in per cent."""
     mean = percent(ours.mean, signed)
     return mean if ours.half is None else f"{mean} ± {percent(ours.half)}"
+
+
+def printed_lines(
+    comparison: Comparison, paper: Kind, verdict: Kind, remarks: list[str], notes: Notes
+) -> Iterator[tuple[Kind, Line]]:
+    """The paper's number with our difference from it, and the verdict; nothing where the paper prints none."""
+    if comparison.printed is None:
+        return
+    signed = paper is Kind.PAPER_GAIN
+    text = percent(comparison.printed.value, signed)
+    if comparison.difference is not None:
+        text += f" ({percent(comparison.difference, signed=True)})"
+    yield paper, Line(text, notes.mark(" ".join(remarks)))
+    yield verdict, Line(str(comparison.verdict))
 
 
 def percent(share: float, signed: bool = False) -> str:

@@ -60,6 +60,26 @@ class Printed(Unplaced):
         return Where(self.dataset, self.noise, self.clients, self.method, self.metric, self.at, self.quantity)
 
 
+class Gap(Section):
+    """A printed difference between two methods that hire."""
+
+    dataset: str
+    noise: str | None = None
+    """Absent: the mean over the noises that differ in their share of free riders alone."""
+    clients: Annotated[int, Field(ge=1)]
+    method: str
+    against: str
+    """The method that it is ahead of."""
+    metric: Literal["accuracy"]
+    at: Literal["best", "last"]
+    value: Annotated[float, Field(ge=-1, le=1)]
+    """Difference of shares."""
+    source: Text
+    """Passage or figure that it was read from."""
+    note: Text | None = None
+    """What is inconsistent or uncertain about it."""
+
+
 class _File(Section):
     paper: Text
     title: Text
@@ -71,9 +91,10 @@ class _File(Section):
     """Methods of ours that are compared with the numbers of another name, because the paper's may be either."""
     splits: dict[str, AnyPartition] = Field({})
     """By data set, the split that everything below is of, but for its seed; absent: any."""
-    values: list[Printed]
+    values: list[Printed] = Field([])
     unplaced: tuple[Unplaced, ...] = ()
     claims: tuple[Claim, ...] = ()
+    gaps: tuple[Gap, ...] = ()
 
 
 class Reference:
@@ -86,12 +107,14 @@ class Reference:
         stands_for: Mapping[str, str] | None = None,
         claims: Sequence[Claim] = (),
         splits: Mapping[str, AnyPartition] | None = None,
+        gaps: Sequence[Gap] = (),
     ) -> None:
         self.values = values
         self.unplaced = unplaced
         self.stands_for = stands_for or {}
         self.claims = claims
         self.splits = splits or {}
+        self.gaps = gaps
         self._main = {entry.where: entry for entry in values if not entry.alternative}
 
     def of_split(self, dataset: str, partition: AnyPartition | None) -> "Reference":
@@ -144,7 +167,8 @@ class Reference:
             raise FedsiftError(f"{path}: {_entry(first['loc'])}: {first['msg']}.") from None
         _check(path, file, paper)
         _check_claims(path, file)
-        return cls(file.values, file.unplaced, file.stands_for, file.claims, file.splits)
+        _check_gaps(path, file)
+        return cls(file.values, file.unplaced, file.stands_for, file.claims, file.splits, file.gaps)
 
 
 def _entry(loc: tuple[int | str, ...]) -> str:
@@ -187,7 +211,20 @@ def _check_claims(path: Path, file: _File) -> None:
             raise FedsiftError(f"{path}: claims, entry {number}: {claim.fault}")
 
 
-def _check_names(place: str, file: _File, entry: Unplaced | Claim) -> None:
+def _check_gaps(path: Path, file: _File) -> None:
+    seen: dict[tuple[object, ...], int] = {}
+    for number, gap in enumerate(file.gaps, start=1):
+        place = f"{path}: gaps, entry {number}"
+        _check_names(place, file, gap)
+        if gap.method == gap.against:
+            raise FedsiftError(f"{place}: {gap.method} is compared with itself.")
+        where = (gap.dataset, gap.noise, gap.clients, gap.method, gap.against, gap.metric, gap.at)
+        if where in seen:
+            raise FedsiftError(f"{place}: entry {seen[where]} is the same gap; keep one of them.")
+        seen[where] = number
+
+
+def _check_names(place: str, file: _File, entry: Unplaced | Claim | Gap) -> None:
     lists = {"dataset": file.datasets, "noise": file.noises, "method": file.methods, "against": file.methods}
     for key, words in lists.items():
         word = getattr(entry, key, None)

@@ -7,9 +7,10 @@ from fedsift.results.by_round import by_round_table
 from fedsift.results.collect import Key, Results
 from fedsift.results.contributions import contributions_table
 from fedsift.results.files import TableName
-from fedsift.results.layout import DASH, Cell, Kind, Line, Notes, Table, count, interval, percent, plain, why
+from fedsift.results.layout import DASH, Cell, Kind, Line, Notes, Table, count, interval, plain, printed_lines, why
 from fedsift.results.market import market_table
 from fedsift.results.market_free_riders import free_riders_table
+from fedsift.results.market_gaps import gaps_table
 from fedsift.results.market_screening import screening_table
 from fedsift.results.market_stages import stages_table
 from fedsift.results.participation import participation_table
@@ -17,7 +18,6 @@ from fedsift.results.reference import BASELINE
 from fedsift.results.runs import At
 from fedsift.results.statistics import Estimate, estimate
 from fedsift.results.tested import claims_table
-from fedsift.results.verdicts import Comparison
 
 _METRICS = {"accuracy": "accuracy", "macro-f1": "macro F1"}
 _ROUNDS = {"best": "best round", "last": "last round"}
@@ -51,6 +51,7 @@ _OWN: Mapping[str, Callable[[Results, TableName], Table]] = {
     "market-stages": stages_table,
     "market-screening": screening_table,
     "free-riders": free_riders_table,
+    "gaps": gaps_table,
 }
 
 
@@ -96,23 +97,10 @@ def _final_lines(results: Results, key: Key, metric: str, at: At, notes: Notes) 
         yield Kind.SEEDS, Line(count(value.ours.n, len(seeds)), notes.mark(absent))
         if gain and BASELINE in results.spec.methods:
             yield Kind.GAIN, _gain(gain.ours, value.ours.n, notes)
-    yield from _printed(value, Kind.PAPER, Kind.VERDICT, results.notes(key, metric, at, "value"), notes)
+    yield from printed_lines(value, Kind.PAPER, Kind.VERDICT, results.notes(key, metric, at, "value"), notes)
     if gain:
         remarks = results.notes(key, metric, at, "gain over fedavg")
-        yield from _printed(gain, Kind.PAPER_GAIN, Kind.GAIN_VERDICT, remarks, notes)
-
-
-def _printed(
-    comparison: Comparison, paper: Kind, verdict: Kind, remarks: list[str], notes: Notes
-) -> Iterator[tuple[Kind, Line]]:
-    if comparison.printed is None:
-        return
-    signed = paper is Kind.PAPER_GAIN
-    text = percent(comparison.printed.value, signed)
-    if comparison.difference is not None:
-        text += f" ({percent(comparison.difference, signed=True)})"
-    yield paper, Line(text, notes.mark(" ".join(remarks)))
-    yield verdict, Line(str(comparison.verdict))
+        yield from printed_lines(gain, Kind.PAPER_GAIN, Kind.GAIN_VERDICT, remarks, notes)
 
 
 def _detection_cell(results: Results, key: Key, notes: Notes) -> Cell:

@@ -16,6 +16,7 @@ from fedsift.results.files import figure_names, long_files, table_names
 from fedsift.results.formats import WRITERS
 from fedsift.results.market import market_csv, market_summary_csv
 from fedsift.results.market_free_riders import free_riders_csv
+from fedsift.results.market_gaps import gaps_csv
 from fedsift.results.market_screening import screening_csv
 from fedsift.results.market_stages import stages_csv
 from fedsift.results.overview import FILE, overview
@@ -41,6 +42,7 @@ _EXPORTS: Mapping[str, Callable[[Results], str]] = {
     "market-stages.csv": stages_csv,
     "market-screening.csv": screening_csv,
     "free-riders.csv": free_riders_csv,
+    "gaps.csv": gaps_csv,
 }
 
 

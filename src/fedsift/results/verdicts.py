@@ -9,10 +9,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from fedsift.results.reference import Printed
+from fedsift.results.reference import Gap, Printed
 from fedsift.results.statistics import Estimate
 
-COMPARABLE: Mapping[str, tuple[str, ...]] = {"mtae": ("paper", "code-parity"), "emfedavg": ("emfedavg",)}
+COMPARABLE: Mapping[str, tuple[str, ...]] = {
+    "mtae": ("paper", "code-parity"),
+    "emfedavg": ("emfedavg",),
+    "iaofl": ("iaofl",),
+}
 """By paper, the scales with its rounds, client counts and data; a paper without an entry is compared at none."""
 
 FEWEST = 3
@@ -39,7 +43,7 @@ class Comparison:
     """Our number beside the paper's."""
 
     ours: Estimate | None
-    printed: Printed | None
+    printed: Printed | Gap | None
     difference: float | None
     """Our mean minus the paper's value (shares); on other scales than the paper's no ground for a verdict."""
     verdict: Verdict
@@ -50,7 +54,7 @@ def comparable(paper: str, scale: str) -> bool:
     return scale in COMPARABLE.get(paper, ())
 
 
-def compare(ours: Estimate | None, printed: Printed | None, margin: float, same_scale: bool) -> Comparison:
+def compare(ours: Estimate | None, printed: Printed | Gap | None, margin: float, same_scale: bool) -> Comparison:
     """Compare a mean over seeds with a printed number.
 
     Args:
