@@ -28,7 +28,7 @@ KINDS = {
     ReportSpec: "report",
 }
 FROM_START = {"loss-ocsvm", "loss-iforest", "loss-threshold", "oracle", "random-drop", "top-loss"}
-TRAIN = FROM_START | {"fedavg", "data-sharing", "loadaboost", "emfedavg"}
+TRAIN = FROM_START | {"fedavg", "loadaboost", "emfedavg", "iaofl", "ospb", "ospm"}
 PLAYS = TRAIN | {"contributions"}
 CLOCK = iter(range(10**9, 10**10, 10**6))
 """Times of edits; a file system's own clock can be too coarse for two edits in a row."""
@@ -94,6 +94,8 @@ def another_value(text: str) -> str:
         ("methods/fedavg.py", {"fedavg", "contributions"}),
         ("methods/from_start.py", FROM_START),
         ("selection/detectors.py", {"loss-ocsvm", "loss-iforest"}),
+        ("methods/auction.py", {"iaofl", "ospb", "ospm"}),
+        ("market/iaofl.py", {"iaofl"}),
         ("selection/vectors.py", {"loss-ocsvm", "loss-iforest", "loss-threshold", "top-loss", "loadaboost"}),
         ("data/clients.py", PLAYS),
         ("contributions/stage.py", {"contributions"}),
