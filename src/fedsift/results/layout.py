@@ -26,7 +26,7 @@ class Kind(StrEnum):
     PRECISION = "precision"
     RECALL = "recall"
     AUC = "AUC"
-    LAST_10 = "mean of the last 10 evaluations"
+    LAST_10 = "mean of up to 10 last evaluations"
     DIFFERENCE = "difference ± 95 %"
     SEEDS = "seeds"
     GAIN = f"gain over {BASELINE}"

@@ -4,6 +4,7 @@ Each gives the figure and the handles of its legend.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -51,7 +52,7 @@ def hired_figure(results: Results, noise: str, clients: int) -> Drawn:
 
 
 def spend_figure(results: Results, noise: str, clients: int) -> Drawn:
-    """Spend by stage in per cent of the stage's budget: a point and 95 % interval per method."""
+    """Spend by stage in per cent of the stage's budget: a point per method, from three seeds on with its interval."""
     spec = results.spec
     found, styles = _markets(results, noise, clients), looks(spec.methods)
     L = Stages.of(spec.rounds, 1).L
@@ -63,7 +64,8 @@ def spend_figure(results: Results, noise: str, clients: int) -> Drawn:
         for l in range(1, L + 1):
             if ours := spend(one, stages, l):
                 x = l - 1 + (place - (len(found) - 1) / 2) * step
-                point(axes, x, ours, styles[method], 100 / stages.B[l - 1])
+                shown = ours if ours.n >= _BAND else replace(ours, low=None, high=None)
+                point(axes, x, shown, styles[method], 100 / stages.B[l - 1])
     axes.axhline(100, color=SOFT, lw=1, ls=_LINES, zorder=1)
     between(axes, L)
     axes.set_xlim(-0.5, L - 0.5)
@@ -81,11 +83,11 @@ def prices_figure(results: Results, noise: str, clients: int) -> Drawn:
     figure, panels = _grid(found)
     styles = looks(BEHAVIOURS)
     shown = max(1, POINTS // max(1, len(found)))
+    highest = 0.05
     for place, (method, one) in enumerate(found.items()):
         axes = panels[place]
         axes.set_title(readable(method))
         axes.plot([0, 1], [0, 1], color=SOFT, lw=1, ls=_LINES, zorder=1)
-        axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xticks=np.linspace(0, 1, 6), yticks=np.linspace(0, 1, 6))
         hires = [(journal, np.flatnonzero(journal.hired)) for _, journal in sorted(one.journals.items())]
         b, price, kind = (
             np.concatenate([getattr(journal, name)[at] for journal, at in hires] or [np.zeros(0)])
@@ -97,7 +99,11 @@ def prices_figure(results: Results, noise: str, clients: int) -> Drawn:
         for behaviour, look in styles.items():
             mine = kind == behaviour
             axes.plot(b[mine], price[mine], ls="", marker=look.marker, color=look.color, ms=2.5, alpha=0.5, mew=0)
+        highest = max(highest, price.max(initial=0.0))
         _say(axes, bool(one.journals))
+    # Bids are at most the price, so that one range is right for both axes, and the same in all panels.
+    for axes in panels:
+        axes.set(xlim=(-0.02 * highest, 1.02 * highest), ylim=(-0.02 * highest, 1.02 * highest))
     _label_below(panels, len(found), "bid")
     return figure, [handle(name, look, line=False) for name, look in styles.items()]
 

@@ -194,8 +194,8 @@ _CAPTIONS = {
         "are three seeds or more."
     ),
     "market-spend": (
-        "Spend of each stage in per cent of its budget (the dashed line), mean over seeds with its 95 % interval. OSPM "
-        "has no stages."
+        "Spend of each stage in per cent of its budget (the dashed line), mean over seeds, with its 95 % interval "
+        "where there are three seeds or more. OSPM has no stages."
     ),
     "market-prices": (
         "Price paid against bid, one panel per method: up to 2000 hires, drawn from those of all seeds; on the dashed "
