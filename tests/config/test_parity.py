@@ -53,7 +53,7 @@ def test_the_profiles_differ_in_the_listed_keys_and_no_others(project: Path) -> 
     assert left.keys() == right.keys()
     ends = {key.rsplit(".", 1)[1] for key in left if left[key] != right[key] and "." in key}
     assert ends == {
-        "weight_decay", "reshuffle", "trains_at_start", "methods", "factor", "average", "radii_at_start"
+        "weight_decay", "reshuffle", "trains_at_start", "methods", "factor", "average", "radii_at_start", "reported"
     }  # fmt: skip
     assert {key for key in left if left[key] != right[key] and "." not in key} == {"scale"}
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from torch import Tensor
 from training.tiny import SIZES, federation_of, samples_of, spec_of, task_of
 
-from fedsift.methods.base import Client, Evidence, Losses, Signals, Step, Task, Update
+from fedsift.methods.base import Client, Evidence, Losses, Signals, Step, Task, Trained, Update
 from fedsift.methods.svdd import Svdd
 from fedsift.models.output import Output
 from fedsift.training.engine import load
@@ -113,6 +113,20 @@ def test_class_that_the_server_does_not_have() -> None:
     assert m.state_dict()["R"].tolist() == [3.0, 2.0, 0.0]
 
 
+def test_last_batches_by_hand() -> None:
+    """Class 0 was in batches 0 and 1, class 1 in batch 0 alone, class 2 in none."""
+    m = begun(reported="last-batches")
+    z = torch.tensor([[2.0, 9.0], [10.0, 2.0], [10.0, 5.0], [2.0, 1.0], [2.0, 3.0]])
+    trained = Trained(z, torch.tensor([0, 1, 1, 0, 0]), torch.tensor([0, 0, 0, 1, 1]))
+    sent = m.reply(T_S + 1, Client(0, torch.tensor([0, 0, 0, 1, 1, 2]), None), Signals(trained=trained))
+    assert sent["distances"].tolist() == [0.0, 3.0, 1.0, 3.0]
+    assert sent["classes"].tolist() == [1, 1, 0, 0]
+    nothing = m.reply(T_S + 1, Client(1, torch.tensor([0]), None), Signals())
+    assert {name: len(values) for name, values in nothing.items()} == {"distances": 0, "classes": 0}
+    m.observe(T_S + 1, Evidence([1], [nothing], [0], public))
+    assert m.state_dict()["R"].tolist() == [1.0, 2.0, 0.0]
+
+
 def test_timing() -> None:
     m = method()
     assert [m.acts(round_) for round_ in (0, 499, 500, 999)] == [False, False, True, True]
@@ -124,7 +138,7 @@ def test_timing() -> None:
 
 
 def test_defaults() -> None:
-    """D9, D10."""
+    """D9 to D11."""
     assert method().options.model_dump() == {
         "start": 0.5,
         "nu": 0.1,
@@ -132,6 +146,7 @@ def test_defaults() -> None:
         "factor": "inverse-nu",
         "average": "batch-classes",
         "radii_at_start": "test-quantile",
+        "reported": "all",
     }
 
 
@@ -236,6 +251,43 @@ def test_in_the_round_loop() -> None:
         R[i] = np.quantile(np.concatenate(d)[np.concatenate(labels) == i], 0.9)
     np.testing.assert_allclose(m.states[2]["R"], R, rtol=1e-3, atol=1e-5)
     assert np.array_equal(m.states[2]["mu"], m.states[1]["mu"])
+
+
+class Listening(Watched):
+    """Notes every batch of the local training, too."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.batches: list[tuple[np.ndarray, list[int]]] = []
+
+    def loss(self, round_: int, output: Output, labels: Tensor, model: Any, start: Any) -> Tensor | None:
+        self.batches.append((output.embedding.detach().double().numpy(), labels.tolist()))
+        return super().loss(round_, output, labels, model, start)
+
+
+@pytest.mark.parametrize("reshuffle", ["round", "epoch"])
+def test_last_batches_in_the_round_loop(reshuffle: str) -> None:
+    """Only the last pass counts, in training mode, before the step of each batch."""
+    spec = spec_of(training={"epochs": 2, "batch_size": 4, "reshuffle": reshuffle})
+    m = Listening(Listening.Options(start=1, reported="last-batches"), task_of(spec))
+    federation = federation_of(spec, m, samples_of(list(SIZES)))
+    federation.round(0)
+    federation.round(1)
+    m.batches.clear()
+    federation.round(2)
+    mu, at = m.states[1]["mu"].astype(float), 0
+    for client, upload in zip(m.seen[2].clients, m.seen[2].uploads, strict=True):
+        count = -(-SIZES[client] // 4)
+        passes, at = m.batches[at : at + 2 * count], at + 2 * count
+        d, classes = [], []
+        for number, (z, labels) in enumerate(passes[count:], count):
+            for z_j, y_j in zip(z, labels, strict=True):
+                if np.isfinite(mu[y_j]).all() and not any(y_j in later for _, later in passes[number + 1 :]):
+                    d.append(np.linalg.norm(z_j - mu[y_j]))
+                    classes.append(y_j)
+        assert upload["classes"].tolist() == classes
+        np.testing.assert_allclose(upload["distances"], d, rtol=1e-4, atol=1e-6)
+    assert at == len(m.batches)
 
 
 def test_strong_weight_draws_the_embedding_to_the_centres() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from fedsift.selection.svdd import centres, distances, has_centre, radii, regulariser
+from fedsift.selection.svdd import centres, distances, has_centre, in_last_batch, radii, regulariser
 
 MU = torch.tensor([[0.0, 0.0], [4.0, 0.0], [0.0, 9.0]])
 R = torch.tensor([1.0, 2.0, 5.0])
@@ -162,3 +162,11 @@ def test_about_the_share_nu_lies_over_the_radius(d: list[float], percent: int) -
 
 def test_no_reports_keep_all_radii() -> None:
     assert radii(np.empty(0), np.empty(0, int), np.array([1.0, 2.0]), 0.1).tolist() == [1.0, 2.0]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=1, max_size=30))
+def test_in_the_last_batch_against_the_slow_twin(samples: list[tuple[int, bool]]) -> None:
+    y = [label for label, _ in samples]
+    batch = np.cumsum([new for _, new in samples]).tolist()
+    wanted = [all(batch[i] <= batch[j] for i in range(len(y)) if y[i] == y[j]) for j in range(len(y))]
+    assert in_last_batch(torch.tensor(y), torch.tensor(batch), 4).tolist() == wanted

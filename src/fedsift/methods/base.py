@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 Start = Annotated[int, Field(ge=1, strict=True)] | Annotated[float, Field(gt=0, lt=1)]
 """A round, or a share of all rounds: 0.4 is round 400 of 1000. (1.0 is neither: all rounds leave nothing to do.)"""
 
-Signal = Literal["losses", "embedding", "logits"]
+Signal = Literal["losses", "embedding", "logits", "trained"]
+"""``trained`` is only there for replies."""
 
 
 class Step(NamedTuple):
@@ -70,6 +71,21 @@ class Client:
 
 
 @dataclass(frozen=True)
+class Trained:
+    """What a client's last pass over its m kept samples gave in training mode, before the step of each batch.
+
+    Attributes:
+        embedding: [m, d].
+        labels: [m].
+        batch: [m], number of the batch that a sample was in, from 0 and ascending.
+    """
+
+    embedding: Tensor
+    labels: Tensor
+    batch: Tensor
+
+
+@dataclass(frozen=True)
 class Signals:
     """What the fresh global model (eval mode) says of a client's n samples, in the order of ``Client.labels``.
 
@@ -77,12 +93,14 @@ class Signals:
         losses: [n, m] weighted loss terms, (lambda_cls CE, lambda_rec MSE) for the autoencoders, (CE) for classifiers.
         embedding: [n, d].
         logits: [n, classes].
+        trained: see there; also None for a client that has trained on nothing.
         Each is None unless the method asked for it.
     """
 
     losses: Tensor | None = None
     embedding: Tensor | None = None
     logits: Tensor | None = None
+    trained: Trained | None = None
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,11 @@ class SvddOptions(StartOptions):
         "test-quantile",
         description="R_i in round t_s + 1: the quantile of the test set's distances (paper) or 0 (authors' code).",
     )
+    reported: Literal["all", "last-batches"] = Field(
+        "all",
+        description="Distances that a client reports: of all its samples after training, in evaluation mode (paper), "
+        "or from the last pass in training mode, of each class those of the last batch that held it (authors' code).",
+    )
 
 
 class Svdd(FromStart):
@@ -69,18 +74,26 @@ class Svdd(FromStart):
 
     def reply_signals(self, round_: int) -> frozenset[Signal]:
         """The embedding under the client's own model, once there are centres."""
-        return frozenset({"embedding"}) if round_ > self.t_s else frozenset()
+        wanted: Signal = "embedding" if self.options.reported == "all" else "trained"
+        return frozenset({wanted}) if round_ > self.t_s else frozenset()
 
     def reply(self, round_: int, client: Client, signals: Signals) -> Mapping[str, np.ndarray]:
         """How far each sample is from the centre of its class, and the class: the embedding itself stays."""
-        from fedsift.selection.svdd import distances, has_centre
+        from fedsift.selection.svdd import distances, has_centre, in_last_batch
 
-        if signals.embedding is None:
-            raise AssertionError("the round loop gives the signals that reply_signals asks for")
-        mu, _ = self._on(signals.embedding.device)
-        known = has_centre(mu)[client.labels]
-        y = client.labels[known]
-        d = distances(signals.embedding[known], y, mu)
+        if self.options.reported == "all":
+            if signals.embedding is None:
+                raise AssertionError("the round loop gives the signals that reply_signals asks for")
+            z, y = signals.embedding, client.labels
+        elif signals.trained is None:
+            return {"distances": np.zeros(0), "classes": np.zeros(0, dtype=np.int64)}
+        else:
+            last = in_last_batch(signals.trained.labels, signals.trained.batch, self.task.classes)
+            z, y = signals.trained.embedding[last], signals.trained.labels[last]
+        mu, _ = self._on(z.device)
+        known = has_centre(mu)[y]
+        y = y[known]
+        d = distances(z[known], y, mu)
         return {"distances": d.double().cpu().numpy(), "classes": y.cpu().numpy()}
 
     def observe(self, round_: int, evidence: Evidence) -> None:

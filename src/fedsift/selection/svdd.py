@@ -39,6 +39,13 @@ def distances(z: Tensor, y: Tensor, mu: Tensor) -> Tensor:
     return d
 
 
+def in_last_batch(y: Tensor, batch: Tensor, k: int) -> Tensor:
+    """[n] bool: whether sample j, of batch number ``batch`` [n], is of the last batch that held its class."""
+    last = torch.where(members(y, k), batch[:, None], -1).amax(0)
+    own: Tensor = batch == last[y]
+    return own
+
+
 def radii(d: np.ndarray, y: np.ndarray, R: np.ndarray, nu: float) -> np.ndarray:
     """R_i, the (1 - nu) quantile of the distances ``d`` [n] of class i; classes that are not in ``y`` keep theirs."""
     new = R.copy()

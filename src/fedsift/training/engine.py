@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fedsift.methods.base import Client, Method, Selection, Signal, Signals, Update
+from fedsift.methods.base import Client, Method, Selection, Signal, Signals, Trained, Update
 from fedsift.models.dropout import seed_dropout
 from fedsift.training.objective import batch_loss, sample_errors, weigh
 from fedsift.training.sgd import Sgd
@@ -90,6 +90,8 @@ class ReferenceEngine:
             signals = self.signals(x, y, method.signals(round_))
             selection = method.select(round_, client, signals, rng) or Selection()
         keep = np.ones(len(y), dtype=bool) if selection.keep is None else selection.keep
+        wanted = method.reply_signals(round_)
+        seen: list[tuple[Tensor, Tensor]] | None = [] if "trained" in wanted else None
         if not method.trains(round_):
             used = 0
         elif self.samples.free_rider[number]:
@@ -97,10 +99,10 @@ class ReferenceEngine:
             self._disguise(round_, number, training.free_rider_noise)
         else:
             kept = torch.from_numpy(keep).to(y.device)
-            used = self._train(first, method, training, state, index=index, order=order, x=x, y=y, keep=kept)
-        if wanted := method.reply_signals(round_):
+            used = self._train(first, method, training, state, seen, index=index, order=order, x=x, y=y, keep=kept)
+        if wanted:
             with self.scoring:
-                reply = method.reply(round_, client, self.signals(x, y, wanted))
+                reply = method.reply(round_, client, replace(self.signals(x, y, wanted), trained=_trained(seen)))
             selection = replace(selection, upload={**selection.upload, **reply})
         return LocalResult(Update(number, self.model.state_dict(), used, selection.upload), selection, noisy)
 
@@ -118,6 +120,7 @@ class ReferenceEngine:
         method: Method,
         training: Training,
         start: dict[str, Tensor],
+        seen: list[tuple[Tensor, Tensor]] | None = None,
         *,
         index: Tensor,
         order: Tensor,
@@ -128,6 +131,7 @@ class ReferenceEngine:
         """SGD of the working model on the kept samples; the number of them.
 
         Args:
+            seen: is filled with embedding and labels of each batch of the last pass.
             index: [n] rows of the samples.
             order: [n] the order of the first pass, in which ``x``, ``y`` and ``keep`` are.
         """
@@ -141,12 +145,16 @@ class ReferenceEngine:
         epoch = 0
         while method.goes_on(first.round, first.client, epoch, training.epochs, partial(self._loss, x, y)):
             model.train()
+            if seen is not None:
+                seen.clear()
             if epoch and training.reshuffle == "epoch":
                 now = replace(first, epoch=epoch)
                 order = self._order(now, len(index), training)
                 x, y = self._draw(now, index[order[kept_rows[order]]], training)
             for xb, yb in zip(torch.split(x, training.batch_size), torch.split(y, training.batch_size), strict=True):
                 output = model(xb)
+                if seen is not None:
+                    seen.append((output.embedding.detach(), yb))
                 loss = batch_loss(output, xb, yb, training.objective)
                 extra = method.loss(first.round, output, yb, model, start)
                 sgd.step(loss if extra is None else loss + extra)
@@ -189,7 +197,7 @@ class ReferenceEngine:
     @torch.no_grad()
     def signals(self, x: Tensor, y: Tensor, wanted: frozenset[Signal]) -> Signals:
         """What is ``wanted`` of images [n, C, H, W] and their labels, from the working model in eval mode."""
-        if not wanted:
+        if not wanted - {"trained"}:
             return Signals()
         self.model.eval()
         losses, embeddings, logits = [], [], []
@@ -203,6 +211,13 @@ class ReferenceEngine:
             embedding=torch.cat(embeddings) if "embedding" in wanted else None,
             logits=torch.cat(logits) if "logits" in wanted else None,
         )
+
+
+def _trained(seen: list[tuple[Tensor, Tensor]] | None) -> Trained | None:
+    if not seen:
+        return None
+    batch = torch.cat([torch.full_like(labels, number) for number, (_, labels) in enumerate(seen)])
+    return Trained(torch.cat([z for z, _ in seen]), torch.cat([labels for _, labels in seen]), batch)
 
 
 @torch.no_grad()
