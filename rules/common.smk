@@ -6,6 +6,7 @@ from snakemake.exceptions import WorkflowError
 from fedsift.errors import FedsiftError
 from fedsift.provenance.record import record_path
 from fedsift.results.files import report_files, table_files
+from fedsift.versioning.sync import sync
 from fedsift.workflow import Plan, claim, hold_lock
 
 try:
@@ -14,6 +15,8 @@ try:
     )
     # Held until the process ends; None where another run is at work, beside which only dry runs may go on.
     LOCK = claim(PLAN) if workflow.is_main_process else None
+    if LOCK:
+        sync(PLAN)
 except FedsiftError as error:
     raise WorkflowError(str(error))
 

@@ -55,7 +55,9 @@ def main() -> None:
 @app.command(rich_help_panel=RUN)
 def run(
     scale: Scale = "quick",
-    profile: Annotated[str, typer.Option(help="Where to run: a folder in profiles/.")] = "local",
+    profile: Annotated[
+        str, typer.Option(envvar="FEDSIFT_PROFILE", help="Where to run: a folder in profiles/.")
+    ] = "local",
     overlays: Overlays = None,
     arguments: Annotated[list[str] | None, typer.Argument(help="More arguments for snakemake, after --.")] = None,
 ) -> None:
@@ -81,6 +83,17 @@ def plan(
     if write:
         made.freeze()
     show(made, phases, as_json)
+
+
+@app.command(rich_help_panel=RUN)
+def snapshot(
+    scale: Scale = "quick",
+    partial: Annotated[bool, typer.Option("--partial", help="Even if not all of it is made.")] = False,
+) -> None:
+    """Version what a run has made: DVC takes the files, Git what names them."""
+    from fedsift.versioning.snapshot import snapshot as take_snapshot
+
+    take_snapshot(scale, partial)
 
 
 @app.command(rich_help_panel=STAGE)

@@ -147,8 +147,8 @@ class Plan:
         """Every file that the stage that makes ``made`` reads, by name."""
         return named_inputs(self.spec(made), self.grid.tables.__getitem__)
 
-    def stamp(self, made: str) -> str:
-        """Changes with everything that may change the bytes of ``made``, besides its inputs: parameters and code."""
+    def code(self, made: str) -> str:
+        """Fingerprint of the code that the stage that makes ``made`` runs."""
         spec = self.spec(made)
         kind: tuple[Any, ...] = (type(spec),)
         if isinstance(spec, TrainSpec | ContributionSpec):
@@ -156,7 +156,11 @@ class Plan:
             kind = (type(spec), run.model, run.method.name, run.method.file)
         if kind not in self._codes:
             self._codes[kind] = code_of(spec)
-        return f"{spec.digest()[:16]}-{self._codes[kind][:16]}"
+        return self._codes[kind]
+
+    def stamp(self, made: str) -> str:
+        """Changes with everything that may change the bytes of ``made``, besides its inputs: parameters and code."""
+        return f"{self.spec(made).digest()[:16]}-{self.code(made)[:16]}"
 
     def catalog_stamp(self, dataset: str) -> str:
         """Changes with a data set's entry in the catalog."""

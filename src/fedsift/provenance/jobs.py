@@ -47,8 +47,8 @@ class Job:
     code: str
 
 
-def job_of(spec: Spec) -> Job:
-    """The job that a specification asks for.
+def job_of(spec: Spec, code: str | None = None) -> Job:
+    """The job that a specification asks for; ``code`` is its fingerprint where it is known already.
 
     Raises:
         FedsiftError: a report's tables have no specification, or a path cannot be recorded.
@@ -59,7 +59,7 @@ def job_of(spec: Spec) -> Job:
         parameters=spec.model_dump(mode="json"),
         inputs=[_noted(path) for path in inputs_of(spec)],
         outputs=[_noted(path) for path in outputs_of(spec)],
-        code=code_of(spec),
+        code=code or code_of(spec),
     )
 
 

@@ -1,0 +1,1 @@
+"""Content decides what is current: the workflow, DVC and Git agree on what a folder holds."""
