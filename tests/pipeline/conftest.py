@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from checkout import Checkout
+from repository import Repository
 
 
 @pytest.fixture(scope="session")
@@ -19,3 +20,12 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 def copy(finished: Checkout, tmp_path: Path) -> Checkout:
     """The finished checkout, to be changed."""
     return finished.copy(tmp_path / "copy")
+
+
+@pytest.fixture(scope="session")
+def origin(finished: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    """The undisturbed run, snapshot and pushed to the folder beside it. Do not change it: clone it."""
+    made = Repository.found(finished, tmp_path_factory.mktemp("versioned") / "origin")
+    made.snapshot("results")
+    made.dvc("push", "--quiet")
+    return made
