@@ -1,4 +1,4 @@
-"""Snakemake and DVC agree, and are right, whatever links the cache uses: eight scenarios that go wrong without the sync.
+"""Snakemake and DVC agree, whatever links the cache uses: eight scenarios that go wrong without the sync.
 
 DVC moves clocks whenever it writes a file, Snakemake's memory stays behind in the folder, and links share their bytes
 with the cache.
@@ -107,13 +107,13 @@ def test_7_an_edit_before_the_pull_is_seen_after_it(clone: Clone) -> None:
 def test_8_a_foreign_file_in_place_of_an_output_is_made_again(clone: Clone) -> None:
     """It is older than everything that is made of it, and nothing remembers the one before."""
     mixed = clone()
-    first, second = (f"results/quick/mini/runs/closed-set/K10/seed{seed}/fedavg@2" for seed in (0, 1))
-    history = mixed.folder / first / "history.csv"
+    phase = "results/quick/mini/runs/closed-set/K10/seed0/fedavg@2"
+    history = mixed.folder / phase / "history.csv"
     history.unlink()
-    shutil.copy(mixed.folder / second / "history.csv", history)
+    shutil.copy(mixed.folder / phase / "fedavg@6/history.csv", history)
     os.utime(history, (0, 0))
     shutil.rmtree(mixed.folder / ".snakemake", ignore_errors=True)
-    assert first in mixed.phases_to_run()
+    assert phase in mixed.phases_to_run()
     assert "history.csv is not the file that its record names" in mixed.run(
         "snakemake", "--profile", "profiles/local", "--dry-run"
     )
