@@ -24,6 +24,7 @@ def job(**others: object) -> Wanted:
     }
     return Wanted(
         job=Job(**(made | others)),  # type: ignore[arg-type]
+        rule="train",
         record=RECORD,
         stamp="stamp",
         outputs=["results/p/history.csv", RECORD],

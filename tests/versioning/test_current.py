@@ -83,8 +83,10 @@ def a_set() -> list[Wanted]:
     fetch = Job("fetch", "raw", {"name": "s"}, [], raw, SHA)
     read = Job("read", "s.safetensors", {"name": "s"}, raw[1:], ["s.safetensors"], SHA)
     return [
-        Wanted(fetch, "raw/record.json", "entry", [raw[0], "raw/record.json"], [], any_code=True),
-        Wanted(read, "s.safetensors.record.json", "read", ["s.safetensors", "s.safetensors.record.json"], raw[:1]),
+        Wanted(fetch, "fetch", "raw/record.json", "entry", [raw[0], "raw/record.json"], [], any_code=True),
+        Wanted(
+            read, "read", "s.safetensors.record.json", "read", ["s.safetensors", "s.safetensors.record.json"], raw[:1]
+        ),
     ]
 
 

@@ -37,6 +37,7 @@ def test_a_current_job_is_remembered_as_one_with_this_stamp_and_these_inputs(mon
         assert entry.record_format_version == RECORD_FORMAT_VERSION
         assert entry.params == ["'stamp'"]
         assert entry.input_checksums == {"split.parquet": f"sha256:{sha256('split.parquet')}"}
+        assert (entry.rule, entry.endtime - entry.starttime) == ("train", 1.5)
         assert entry.code is None
         assert entry.input is None
 

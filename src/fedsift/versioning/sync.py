@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
+from zlib import crc32
 
 from snakemake.persistence import RECORD_FORMAT_VERSION, MetadataRecord
 from snakemake.persistence.file import FilePersistence
 
+from fedsift.provenance.record import Record
 from fedsift.versioning.current import Verdict, judge
 from fedsift.versioning.hashes import Hashes
-from fedsift.versioning.wanted import jobs_of
+from fedsift.versioning.wanted import Wanted, jobs_of
 from fedsift.workflow import Plan
 
 
@@ -31,20 +34,19 @@ def sync(plan: Plan) -> list[Verdict]:
     memory = FilePersistence(nolock=True)
     for verdict in verdicts:
         if verdict.record:
-            _confirm(verdict, memory, hashes)
-            _put_in_order(verdict)
+            _confirm(verdict.wanted, verdict.record, memory, hashes)
+            _put_in_order(verdict.wanted)
         else:
             _doubt(verdict, memory)
     hashes.save()
     return verdicts
 
 
-def _confirm(verdict: Verdict, memory: FilePersistence, hashes: Hashes) -> None:
+def _confirm(wanted: Wanted, record: Record, memory: FilePersistence, hashes: Hashes) -> None:
     """The job needs no run: its rule's parameter and inputs are what they were."""
-    wanted = verdict.wanted
     # Snakemake's own form of a parameter and of a checksum.
     params = [repr(wanted.stamp)]
-    sums = {path: f"sha256:{hashes.of(path)}" for path in wanted.inputs}
+    sums = {path: f"sha256:{digest}" for path in wanted.inputs if (digest := hashes.of(path))}
     # A record is a job's last act, so what Snakemake marked when it was killed is done.
     for path in memory._filter_incomplete_keys(wanted.outputs):
         memory._unmark_incomplete(path)
@@ -53,11 +55,14 @@ def _confirm(verdict: Verdict, memory: FilePersistence, hashes: Hashes) -> None:
         known = old.input_checksums or {} if old else {}
         if old and old.params == params and all(known.get(name) == value for name, value in sums.items()):
             continue
-        # What is not set is not compared.
+        # What is not set is not compared. Rule, times and hash are for Snakemake's own report.
         memory._write_record(
             path,
             MetadataRecord(
-                rule=wanted.job.stage,
+                rule=wanted.rule,
+                starttime=datetime.fromisoformat(record.started).timestamp(),
+                endtime=datetime.fromisoformat(record.ended).timestamp(),
+                job_hash=crc32(wanted.record.encode()),
                 params=params,
                 input_checksums=sums,
                 incomplete=False,
@@ -75,9 +80,8 @@ def _doubt(verdict: Verdict, memory: FilePersistence) -> None:
             memory._write_record(path, MetadataRecord(params=params, record_format_version=RECORD_FORMAT_VERSION))
 
 
-def _put_in_order(verdict: Verdict) -> None:
+def _put_in_order(wanted: Wanted) -> None:
     """No output is older than an input, or Snakemake would hash that input in every run to see that it is the same."""
-    wanted = verdict.wanted
     # What cannot be touched (a shared cache of somebody else) costs Snakemake that time, and no more.
     with suppress(OSError):
         latest = max((_latest(path) for path in wanted.inputs), default=0)

@@ -10,6 +10,7 @@ from fedsift.data.raw import raw_folder
 from fedsift.grid import arrays_path
 from fedsift.provenance.jobs import Job, fetching, job_of, outputs_of, reading
 from fedsift.provenance.record import record_path
+from fedsift.specs import TableSpec
 from fedsift.workflow import Plan
 
 
@@ -19,6 +20,7 @@ class Wanted:
 
     Attributes:
         job: what its record has to say.
+        rule: that runs it.
         record: where that lies.
         stamp: the parameter of its rule.
         outputs: the outputs of its rule, as the rule spells them.
@@ -27,6 +29,7 @@ class Wanted:
     """
 
     job: Job
+    rule: str
     record: str
     stamp: str
     outputs: list[str]
@@ -43,6 +46,7 @@ def jobs_of(plan: Plan) -> Iterator[Wanted]:
         manifest = f"{raw}/fetched.json"
         yield Wanted(
             job=fetching(known, folder),
+            rule="fetch",
             record=record_path(raw),
             stamp=plan.catalog_stamp(name),
             outputs=[manifest, record_path(raw)],
@@ -51,6 +55,7 @@ def jobs_of(plan: Plan) -> Iterator[Wanted]:
         )
         yield Wanted(
             job=reading(known, folder, Path(arrays)),
+            rule="read",
             record=record_path(arrays),
             stamp=plan.reading_stamp(name),
             outputs=[arrays, record_path(arrays)],
@@ -58,8 +63,10 @@ def jobs_of(plan: Plan) -> Iterator[Wanted]:
         )
     for made, spec in plan.specs.items():
         named = plan.inputs(made).values()
+        job = job_of(spec, plan.code(made))
         yield Wanted(
-            job=job_of(spec, plan.code(made)),
+            job=job,
+            rule=f"{job.stage}_{spec.experiment}" if isinstance(spec, TableSpec) else job.stage,
             record=record_path(made),
             stamp=plan.stamp(made),
             outputs=[*outputs_of(spec), record_path(made)],
