@@ -21,6 +21,9 @@ LOSS_THRESHOLD = {phase for phase in PHASES if "loss-threshold" in phase}
 
 Clone = Callable[..., Repository]
 
+one_type = pytest.mark.parametrize("clone", ["hardlink"], indirect=True)
+"""For scenarios in which the cache plays no part."""
+
 
 @pytest.fixture(params=["hardlink", "copy", "symlink"])
 def clone(origin: Repository, request: pytest.FixtureRequest) -> Clone:
@@ -44,6 +47,7 @@ def test_1_a_fresh_clone_has_nothing_to_do(clone: Clone) -> None:
     assert not fresh.git("status", "--porcelain")
 
 
+@one_type
 def test_2_touching_runs_nothing(clone: Clone) -> None:
     touched = clone()
     for path in touched.folder.rglob("*"):
@@ -82,6 +86,7 @@ def test_4_and_5_a_changed_parameter_and_the_way_back(clone: Clone) -> None:
     assert not changed.damaged()
 
 
+@one_type
 def test_6_an_experiment_in_a_folder_of_its_own(clone: Clone) -> None:
     base = clone()
     before = base.published()
