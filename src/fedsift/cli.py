@@ -96,6 +96,32 @@ def snapshot(
     take_snapshot(scale, partial)
 
 
+@app.command(rich_help_panel=RUN)
+def audit(
+    cell: Annotated[str | None, typer.Argument(help="Trace this one: experiment/noise/K50/method[/metric/at].")] = None,
+    scale: Scale = "quick",
+    overlays: Overlays = None,
+    root: Annotated[
+        Path | None, typer.Option(help="A published part of a run instead of a scale: reports/published/emfedavg.")
+    ] = None,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Read every file again; compare with sources, lock and configuration.")
+    ] = False,
+    replay: Annotated[int, typer.Option(min=0, help="Phases, drawn at random, to execute again and compare.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of that draw.")] = 0,
+    scratch: Annotated[Path | None, typer.Option(help="Where to execute them. Absent: a temporary folder.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the certificate. Absent: the report's; none with --root.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
+) -> None:
+    """Does every number follow from the archives? Exit codes: 0 it holds, 1 it is broken, 2 it cannot be told."""
+    from fedsift.audit.command import Asked, run
+
+    asked = Asked(scale, overlays or [], root, cell, deep, replay, seed, scratch, out, as_json)
+    raise typer.Exit(run(asked))
+
+
 @app.command(rich_help_panel=STAGE)
 def fetch(
     dataset: Annotated[str, typer.Argument(help="Data set, from the catalog or data.own.")],

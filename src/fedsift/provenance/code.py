@@ -17,19 +17,25 @@ ENTRY: Mapping[type[Spec], str] = {
     ReportSpec: "fedsift.results.site",
 }
 
-
 TEMPLATES = ROOT / "results" / "templates"
+OF_NO_STAGE = ("audit.html",)
+"""Templates of commands, whose pages no stage makes."""
 
 
 def code_of(spec: Spec) -> str:
-    """Fingerprint of the code that the stage of ``spec`` runs: its entry module, and for training the model and method.
+    """Fingerprint of the code that the stage of ``spec`` runs."""
+    return fingerprint(*parts_of(spec))
+
+
+def parts_of(spec: Spec) -> tuple[list[str], list[Path]]:
+    """Modules and files that the stage of ``spec`` begins with: its entry, and for training the model and method.
 
     Pages are also made by their templates.
     """
     modules: list[str] = [ENTRY[type(spec)]]
     files: list[Path] = []
     if isinstance(spec, TableSpec | ReportSpec):
-        files += sorted(TEMPLATES.iterdir())
+        files += sorted(path for path in TEMPLATES.iterdir() if path.name not in OF_NO_STAGE)
     if isinstance(spec, TrainSpec | ContributionSpec):
         run = spec if isinstance(spec, TrainSpec) else spec.run
         modules.append(model_module(run.model))
@@ -37,14 +43,18 @@ def code_of(spec: Spec) -> str:
             files.append(Path(run.method.file))
         else:
             modules.append(registry.module_name(registry.find(run.method.name)))
-    return fingerprint(modules, files)
+    return modules, files
+
+
+READING = ("fedsift.data.read",)
+FETCHING = ("fedsift.data.fetch", "fedsift.data.manifest")
 
 
 def code_of_reading() -> str:
     """Fingerprint of the code that turns downloaded files into arrays."""
-    return fingerprint(["fedsift.data.read"])
+    return fingerprint(READING)
 
 
 def code_of_fetching() -> str:
     """Fingerprint of the code that brings raw files here and verifies them."""
-    return fingerprint(["fedsift.data.fetch", "fedsift.data.manifest"])
+    return fingerprint(FETCHING)
