@@ -10,6 +10,7 @@ from fedsift.audit.examine import Examined, examine
 from fedsift.audit.findings import Finding, Outcome, worst
 from fedsift.audit.histories import Histories
 from fedsift.audit.replay import Replayed
+from fedsift.audit.seals import Seal, earlier, edited, seals
 from fedsift.audit.store import Store
 from fedsift.errors import FedsiftError
 from fedsift.provenance.record import Record
@@ -24,9 +25,10 @@ class Audit:
         title: the scale, or the published folder.
         store: what was looked at.
         tables: by experiment.
-        front: findings on the report's front page and its record.
+        front: findings on the report's front page and on records as such.
         around: findings on what is here: sources, lock and configuration.
         replayed: phases that were executed again.
+        seals: the records as they are; an edited one as it was.
     """
 
     title: str
@@ -35,6 +37,7 @@ class Audit:
     front: list[Finding] = field(default_factory=list)
     around: list[Finding] = field(default_factory=list)
     replayed: list[Replayed] = field(default_factory=list)
+    seals: dict[str, Seal] = field(default_factory=dict)
 
     @property
     def nodes(self) -> dict[str, Node]:
@@ -109,6 +112,18 @@ def _front(audit: Audit, chain: Chain, place: str) -> Iterator[Finding]:
     for node in chain.walk(place):
         if node.place not in walked:
             yield from node.findings
+
+
+def seal(audit: Audit, certificate: Path) -> None:
+    """Compare the records with those of an earlier ``certificate``.
+
+    Of an edited record the old seal is kept, so that the next audit finds it too.
+    """
+    old, when = earlier(certificate)
+    now = seals(audit.store, list(audit.nodes))
+    broken = edited(old, now, when)
+    audit.front += broken.values()
+    audit.seals = now | {place: old[place] for place in broken}
 
 
 def around(audit: Audit, planned: Mapping[str, TableSpec] | None) -> None:

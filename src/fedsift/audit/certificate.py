@@ -8,7 +8,7 @@ from typing import Any
 from fedsift.audit.audit import Audit
 from fedsift.audit.examine import Examined
 from fedsift.audit.show import line
-from fedsift.files import sha256, write_text
+from fedsift.files import write_text
 from fedsift.provenance import environment
 from fedsift.results.pages import render
 
@@ -36,7 +36,7 @@ def certificate(audit: Audit, command: list[str]) -> dict[str, Any]:
         "tables": [_table(table) for table in audit.tables],
         "replayed": [{"phase": one.phase, "result": one.result} for one in audit.replayed],
         "findings": [{"result": finding.outcome.words, "sentence": finding.sentence} for finding in audit.findings],
-        "records": {place: sha256(audit.store.place(place)) for place in sorted(audit.nodes)},
+        "records": {place: seal._asdict() for place, seal in audit.seals.items()},
     }
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fedsift.audit import certificate
-from fedsift.audit.audit import Audit, around, of_folder, of_scale
+from fedsift.audit.audit import Audit, around, of_folder, of_scale, seal
 from fedsift.audit.replay import replay
 from fedsift.audit.selection import find
 from fedsift.audit.show import print_audit, print_chain
@@ -57,6 +57,8 @@ def run(asked: Asked) -> int:
     audit, out = _audited(asked)
     if asked.cell is not None:
         return _trace(audit, asked.cell, asked.as_json)
+    if out is not None:
+        seal(audit, out / certificate.JSON)
     if asked.deep:
         _around(audit, asked)
     if asked.replay:

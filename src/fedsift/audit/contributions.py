@@ -14,7 +14,7 @@ _SCHEMES = ("emd", "union", "shapley", "fair-value")
 _DECIMALS = 12
 
 
-def collected(tally: Tally, path: Path, spec: TableSpec, store: Store) -> None:
+def collected(spec: TableSpec, store: Store, tally: Tally, path: Path) -> None:
     """`contributions.csv`: every row is one of its file, and every row of a file is there."""
     found: dict[tuple[str, ...], list[Row]] = {}
     for row in rows(path):
@@ -34,7 +34,7 @@ def collected(tally: Tally, path: Path, spec: TableSpec, store: Store) -> None:
                 tally.words(f"{where} client {source['client']} {name}", row[name], text)
 
 
-def correlations(tally: Tally, path: Path, spec: TableSpec, store: Store) -> None:
+def correlations(spec: TableSpec, store: Store, tally: Tally, path: Path) -> None:
     """`rank-correlations.csv`: Spearman's rho of two schemes, mean over seeds."""
     judged: dict[tuple[str, ...], dict[int, list[Row]]] = {}
     for cell in spec.contributions:
@@ -79,7 +79,7 @@ def _ranks(values: list[float]) -> list[float]:
     return [sum(other < value for other in values) + (values.count(value) + 1) / 2 for value in values]
 
 
-CHECKS: Mapping[str, Callable[[Tally, Path, TableSpec, Store], None]] = {
+CHECKS: Mapping[str, Callable[[TableSpec, Store, Tally, Path], None]] = {
     "contributions.csv": collected,
     "rank-correlations.csv": correlations,
 }

@@ -1,6 +1,6 @@
 """One experiment's tables: their chain to the archives, and their numbers from the runs."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -130,7 +130,7 @@ def _tallies(store: Store, spec: TableSpec, figures: Figures) -> Iterator[Tally]
         if name in long_tables.CHECKS:
             yield _tally(store, path, partial(_long, name=name, figures=figures, papers=papers))
         elif name in contributions.CHECKS:
-            yield _tally(store, path, partial(contributions.CHECKS[name], spec=spec, store=store))
+            yield _tally(store, path, partial(contributions.CHECKS[name], spec, store))
         else:
             yield Tally(path, skipped="the audit has no second code for this table")
     for table in table_names(spec):
@@ -142,7 +142,7 @@ def _long(tally: Tally, path: Path, name: str, figures: Figures, papers: Papers)
     long_tables.CHECKS[name](tally, rows(path), figures, papers)
 
 
-def _tally(store: Store, path: str, check: "partial[None]") -> Tally:
+def _tally(store: Store, path: str, check: Callable[[Tally, Path], None]) -> Tally:
     tally = Tally(path)
     try:
         check(tally, store.place(path))

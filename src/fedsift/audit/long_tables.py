@@ -1,6 +1,6 @@
 """The tables at full precision, computed again from the histories."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from fedsift.audit.estimates import Estimate, estimate
 from fedsift.audit.figures import BASELINE, Figures, Key
@@ -133,7 +133,7 @@ def _estimates(
     tally: Tally,
     found: list[Row],
     last: str,
-    wanted: list[tuple[str, ...]],
+    wanted: Sequence[tuple[str, ...]],
     ours: Callable[[Key, str], Estimate | None],
 ) -> None:
     places = keyed(tally, found, ("noise", "clients", "method", last), wanted)

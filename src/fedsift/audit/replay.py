@@ -138,7 +138,7 @@ def _compare(done: Replayed, node: Node, store: Store, phase: Path) -> None:
             )
         )
         return
-    largest = _distance(recorded, phase / "history.csv")
+    largest = distance(recorded, phase / "history.csv")
     done.result = f"within {largest:.4f} of the record, tolerance {TOLERANCE}, on another kind of machine ({other})"
     if largest > TOLERANCE:
         done.findings.append(
@@ -187,7 +187,7 @@ def _first_difference(first: Path, second: Path) -> tuple[str, str, str]:
     return "", "the same weights at its end", "others"
 
 
-def _distance(first: Path, second: Path) -> float:
+def distance(first: Path, second: Path) -> float:
     """The largest difference of a share; infinite where the tests are not of the same rounds."""
     ours, theirs = _rows(first), _rows(second)
     if len(ours) != len(theirs):

@@ -1,8 +1,9 @@
 """What an audit says on the terminal: a line a table, then what does not hold."""
 
+from collections.abc import Iterator
+
 from rich.console import Console
 from rich.markup import escape
-from rich.tree import Tree
 
 from fedsift.audit.audit import Audit
 from fedsift.audit.examine import Examined
@@ -51,11 +52,14 @@ def print_audit(audit: Audit, written: str) -> None:
 
 
 def print_chain(branch: Branch) -> None:
-    """Print the chain of a cell."""
-    Console(highlight=False, soft_wrap=True).print(_tree(branch, Tree(escape(branch.text))))
+    """Print the chain of a cell, a line a link; lines are never cut, so that they can be searched and piped."""
+    console = Console(highlight=False, soft_wrap=True)
+    for text in _lines(branch, "", ""):
+        console.print(escape(text))
 
 
-def _tree(branch: Branch, tree: Tree) -> Tree:
-    for below in branch.below:
-        _tree(below, tree.add(escape(below.text)))
-    return tree
+def _lines(branch: Branch, first: str, rest: str) -> Iterator[str]:
+    yield first + branch.text
+    for number, below in enumerate(branch.below, start=1):
+        last = number == len(branch.below)
+        yield from _lines(below, rest + ("└── " if last else "├── "), rest + ("    " if last else "│   "))
