@@ -263,3 +263,11 @@ def test_a_scale_that_was_not_run_cannot_be_told(audited: Audited) -> None:
     code, text = audited()
     assert code == 2
     assert "run this experiment first" in text
+
+
+def test_a_stage_that_other_code_has_made_is_told_with_the_file_that_is_its_own(audited: Audited) -> None:
+    rewrite("results/quick/mini/partitions/K10.parquet.record.json", code="f" * 64)
+    code, text = audited(deep=True)
+    assert code == 2
+    assert first(text).startswith("cannot tell: ")
+    assert "data/partition.py" in first(text).partition(": expected the code ffffffffffff that made partition")[0]

@@ -1,5 +1,6 @@
 """Does each record fit what its parameters ask for, the runs' places in the table, the catalog, and the others?"""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -130,7 +131,7 @@ def _phase(
 def pinned(node: Node) -> Iterator[Finding]:
     """Raw files against the sha256 in the catalog's entry: the one that was used, and the one that is here now."""
     try:
-        entry = catalog.DataSet.model_validate_json(_json(node.record.parameters))
+        entry = catalog.DataSet.model_validate_json(json.dumps(node.record.parameters))
     except (ValidationError, ValueError):
         yield Finding(node.place, "a data set's entry as parameters", "something else", "fetch the data set again")
         return
@@ -183,9 +184,3 @@ def _kind(record: Record) -> tuple[str, ...] | None:
     method = parameters.get("method")
     name, file = (method.get("name"), method.get("file")) if isinstance(method, dict) else (None, None)
     return record.stage, str(parameters.get("model")), str(name), str(file)
-
-
-def _json(value: object) -> str:
-    import json
-
-    return json.dumps(value)

@@ -48,7 +48,10 @@ def print_audit(audit: Audit, written: str) -> None:
         console.print(escape(f"{'broken' if finding.outcome is Outcome.BROKEN else 'cannot tell'}: {finding.sentence}"))
     if len(findings) > MOST:
         console.print(f"and {len(findings) - MOST} more" + (f", all in {escape(written)}" if written else ""))
-    console.print(escape(f"{audit.title}: {audit.outcome.words}" + (f"; certificate: {written}" if written else "")))
+    last = f"{audit.title}: {audit.outcome.words}"
+    if store.absent and not findings:
+        last += f"; what is here holds, but {len(store.absent):,} files are not here"
+    console.print(escape(last + (f"; certificate: {written}" if written else "")))
 
 
 def print_chain(branch: Branch) -> None:

@@ -1,12 +1,16 @@
 """The chain behind a cell, as a tree of words: statistic, runs, phases, noise, partition, arrays, raw files."""
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
+
+from pydantic import ValidationError
 
 from fedsift.audit.chain import Node
 from fedsift.audit.estimates import Estimate
 from fedsift.audit.figures import Figures
 from fedsift.audit.selection import Wanted
+from fedsift.data.catalog import DataSet
 from fedsift.provenance.record import Record, record_path
 
 
@@ -112,22 +116,22 @@ def _told(node: Node) -> Branch:
 
 def _raw(record: Record) -> list[Branch]:
     """The raw files, and where the catalog's entry says that they come from."""
-    entry = record.parameters
-    files = entry.get("files")
-    known = (
-        {file["name"]: file for file in files if isinstance(file, dict) and "name" in file}
-        if isinstance(files, list)
-        else {}
-    )
-    homepage, licence = str(entry.get("homepage") or ""), str(entry.get("licence") or "not told")
+    try:
+        entry = DataSet.model_validate_json(json.dumps(record.parameters))
+    except ValidationError:
+        return []
+    known = {file.name: file for file in entry.files}
     found = []
     for file in record.outputs:
-        name = file.path.rpartition("/")[2]
-        if name not in known:
+        if (named := known.get(file.path.rpartition("/")[2])) is None:
             continue
-        urls = known[name].get("urls") or []
-        package = known[name].get("package")
-        source = str(urls[0]) if urls else f"package {package}" if package else homepage or "the user's own"
-        text = f"{file.path}: sha256 {file.sha256}, {file.size:,} bytes, {source}, licence {licence}"
-        found.append(Branch(text, file.model_dump() | {"address": source, "licence": licence}))
+        bundle = entry.archive_of(named)
+        source = next(iter((bundle or named).urls), "")
+        if bundle:
+            source += f" ({named.member})"
+        elif named.package:
+            source = f"package {named.package}"
+        source = source or entry.homepage or "the user's own"
+        text = f"{file.path}: sha256 {file.sha256}, {file.size:,} bytes, {source}, licence {entry.licence}"
+        found.append(Branch(text, file.model_dump() | {"address": source, "licence": entry.licence}))
     return found
