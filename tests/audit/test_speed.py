@@ -16,7 +16,7 @@ GRID = {
     "methods: [fedavg, loss-threshold, top-loss]": "methods: [fedavg, loss-threshold, top-loss, oracle, random-drop]",
     "seeds: [0, 1, 2]": f"seeds: {[*range(35)]}",
     "rounds: 6": "rounds: 1000",
-    "samples: 300}": "samples: 1500}",
+    "samples: 300}": "samples: 1400}",
 }
 
 
