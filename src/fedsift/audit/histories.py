@@ -55,7 +55,8 @@ class History:
     @cached_property
     def selecting(self) -> list[int]:
         """Rounds with any detection figure."""
-        return [at for at in range(self.rounds) if any(self.columns[name][at] is not None for name in DETECTION)]
+        columns = (self.columns[name] for name in DETECTION)
+        return sorted({at for column in columns for at, value in enumerate(column) if value is not None})
 
     @cached_property
     def classes(self) -> Column:
@@ -107,17 +108,23 @@ class Histories:
 def _history(texts: dict[str, list[str]], rounds: int) -> History | str:
     if texts.get("round") != [str(at) for at in range(rounds)]:
         return f"its rounds are not 0 to {rounds - 1}"
-    if set(texts["status"]) != {"ok"}:
+    if set(texts.get("status", ())) != {"ok"}:
         return "diverged"
     try:
-        numbers = {name: [float(text) if text else None for text in texts[name]] for name in NUMBERS}
+        numbers = {name: _numbers(texts[name]) for name in NUMBERS}
     except (KeyError, ValueError) as error:
         return f"a field is no number ({error})"
-    if any(value is not None and not math.isfinite(value) for column in numbers.values() for value in column):
+    # One sum instead of a look at each of some million numbers: what is not finite makes no finite sum.
+    if not all(math.isfinite(sum(filter(None, column))) for column in numbers.values()):
         return "a number is not finite"
     if numbers["accuracy"][-1] is None:
         return "its last round was not tested"
-    return History(rounds, numbers, texts["class_recall"])
+    return History(rounds, numbers, texts.get("class_recall", [""] * rounds))
+
+
+def _numbers(texts: list[str]) -> Column:
+    """Numbers, None where blank; most columns of most methods are blank throughout."""
+    return [float(text) if text else None for text in texts] if any(texts) else [None] * len(texts)
 
 
 def _read(file: Path) -> tuple[dict[str, list[str]], str]:
