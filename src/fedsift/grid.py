@@ -116,6 +116,7 @@ def _add_experiment(grid: Grid, config: Config, name: str, experiment: Experimen
         paper=experiment.paper,
         title=experiment.title,
         dataset=experiment.dataset,
+        sources=sorted({noise.source for noise in experiment.noises.values() if isinstance(noise, OpenSetNoise)}),
         partition=experiment.partition,
         model=experiment.model,
         rounds=experiment.rounds,

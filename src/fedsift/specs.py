@@ -177,6 +177,8 @@ class TableSpec(Spec):
     paper: str
     title: str
     dataset: str
+    sources: list[str] = Field([])
+    """Data sets that open-set noises take foreign images from."""
     partition: AnyPartition | None = Field(None)
     """How samples are shared out; what a paper prints may be of one split only. None: it is not known."""
     model: str

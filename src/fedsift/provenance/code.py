@@ -20,6 +20,7 @@ ENTRY: Mapping[type[Spec], str] = {
 TEMPLATES = ROOT / "results" / "templates"
 OF_NO_STAGE = ("audit.html",)
 """Templates of commands, whose pages no stage makes."""
+CATALOG = ROOT / "data" / "catalog.yaml"
 
 
 def code_of(spec: Spec) -> str:
@@ -30,12 +31,14 @@ def code_of(spec: Spec) -> str:
 def parts_of(spec: Spec) -> tuple[list[str], list[Path]]:
     """Modules and files that the stage of ``spec`` begins with: its entry, and for training the model and method.
 
-    Pages are also made by their templates.
+    Pages are also made by their templates, and the report by what the catalog says of licences and citations.
     """
     modules: list[str] = [ENTRY[type(spec)]]
     files: list[Path] = []
     if isinstance(spec, TableSpec | ReportSpec):
         files += sorted(path for path in TEMPLATES.iterdir() if path.name not in OF_NO_STAGE)
+    if isinstance(spec, ReportSpec):
+        files.append(CATALOG)
     if isinstance(spec, TrainSpec | ContributionSpec):
         run = spec if isinstance(spec, TrainSpec) else spec.run
         modules.append(model_module(run.model))

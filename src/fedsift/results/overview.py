@@ -52,8 +52,14 @@ class Overview(Section):
     scale: str
     experiment: str
     paper: str
+    paper_title: str = ""
+    """Empty where no reference file tells."""
+    citation: str = ""
+    """Of the paper."""
     title: str
     dataset: str
+    sources: list[str] = Field([])
+    """Data sets that open-set noises take foreign images from."""
     model: str
     rounds: int
     margin: float
@@ -119,6 +125,9 @@ def overview(results: Results) -> Overview:
             name: getattr(spec, name)
             for name in ("scale", "experiment", "paper", "title", "dataset", "model", "rounds")
         },
+        paper_title=results.reference.title,
+        citation=results.reference.citation,
+        sources=spec.sources,
         margin=spec.margin,
         clients=spec.clients,
         methods=spec.methods,

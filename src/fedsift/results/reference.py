@@ -108,6 +108,8 @@ class Reference:
         claims: Sequence[Claim] = (),
         splits: Mapping[str, AnyPartition] | None = None,
         gaps: Sequence[Gap] = (),
+        title: str = "",
+        citation: str = "",
     ) -> None:
         self.values = values
         self.unplaced = unplaced
@@ -115,14 +117,16 @@ class Reference:
         self.claims = claims
         self.splits = splits or {}
         self.gaps = gaps
+        self.title = title
+        self.citation = citation
         self._main = {entry.where: entry for entry in values if not entry.alternative}
 
     def of_split(self, dataset: str, partition: AnyPartition | None) -> "Reference":
-        """What is known for a split of a data set: nothing if the paper's own is another one."""
+        """What is known for a split of a data set: no number if the paper's own is another one."""
         own = self.splits.get(dataset)
         if own is None or partition is None or own == partition.model_copy(update={"seed": own.seed}):
             return self
-        return Reference()
+        return Reference(title=self.title, citation=self.citation)
 
     def find(self, where: Where) -> Printed | None:
         """The number to compare with at a place, None where the paper prints none that is known."""
@@ -168,7 +172,16 @@ class Reference:
         _check(path, file, paper)
         _check_claims(path, file)
         _check_gaps(path, file)
-        return cls(file.values, file.unplaced, file.stands_for, file.claims, file.splits, file.gaps)
+        return cls(
+            file.values,
+            file.unplaced,
+            file.stands_for,
+            file.claims,
+            file.splits,
+            file.gaps,
+            file.title,
+            file.citation,
+        )
 
 
 def _entry(loc: tuple[int | str, ...]) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from fedsift.data import catalog
 from fedsift.errors import FedsiftError
 from fedsift.files import write_text
 from fedsift.results.overview import Overview
@@ -26,6 +27,8 @@ def write_report(spec: ReportSpec) -> None:
     done = sum(one.done for one, _, _ in experiments)
     total = sum(one.total for one, _, _ in experiments)
     unfinished = sum(one.unfinished for one, _, _ in experiments)
+    names = sorted({name for one, _, _ in experiments for name in (one.dataset, *one.sources)})
+    papers = {one.paper: one for one, _, _ in experiments}
     page = render(
         "index.html",
         scale=spec.scale,
@@ -35,6 +38,8 @@ def write_report(spec: ReportSpec) -> None:
         total=total,
         open=unfinished,
         failed=total - done - unfinished,
+        datasets=[(name, catalog.load().get(name)) for name in names],
+        papers=[papers[paper] for paper in sorted(papers)],
     )
     write_text(Path(spec.output, "index.html"), page)
 
