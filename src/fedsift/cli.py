@@ -122,6 +122,22 @@ def audit(
     raise typer.Exit(run(asked))
 
 
+@app.command(rich_help_panel=RUN)
+def crate(
+    out: Annotated[Path, typer.Option(help="A .zip file, or a folder that does not exist yet.")],
+    scale: Scale = "quick",
+    overlays: Overlays = None,
+    root: Annotated[
+        Path | None, typer.Option(help="A published part of a run instead of a scale: reports/published/emfedavg.")
+    ] = None,
+    agent: Annotated[str | None, typer.Option(help="Who ran it. Absent: the name that git has.")] = None,
+) -> None:
+    """Export a report as a Workflow Run RO-Crate: all but data and models, which it names by sha256 and address."""
+    from fedsift.crate.command import run
+
+    run(scale, overlays or [], root, agent, out)
+
+
 @app.command(rich_help_panel=STAGE)
 def fetch(
     dataset: Annotated[str, typer.Argument(help="Data set, from the catalog or data.own.")],
