@@ -133,7 +133,7 @@ def test_an_edit_reaches_exactly_what_uses_it(
 
 @pytest.mark.parametrize("file", ["data/formats.py", "data/catalog.py"])
 def test_mending_a_parser_trains_nothing_anew(specs: dict[str, Spec], package: Path, file: str) -> None:
-    assert changed(specs, package / file, another_value) <= {"read"}
+    assert changed(specs, package / file, another_value) <= {"read", "report"}
 
 
 COSMETIC: dict[str, Callable[[str], str]] = {

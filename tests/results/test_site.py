@@ -80,7 +80,8 @@ def test_the_page_is_well_formed_and_its_links_lead_somewhere(made: Any) -> None
     assert not page.tags & {"script", "i"}
     assert len(page.links) > 40
     for link in page.links:
-        if link in addresses(catalog.get("cifar10")):
+        # What is made elsewhere, or by a command that may never have run, as the page says.
+        if link in {*addresses(catalog.get("cifar10")), "audit.html"}:
             continue
         if link.startswith("#"):
             assert link[1:] in page.ids

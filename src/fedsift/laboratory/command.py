@@ -114,4 +114,6 @@ def show(made: Experiment, out: Path, files: Sequence[str]) -> None:
 
 def _tracked(clients: Sequence[int], what: str) -> Iterable[int]:
     console = Console(stderr=True)
-    return track(clients, f"lies: {what}", console=console, transient=True, disable=not console.is_terminal)
+    if not console.is_terminal:
+        return clients
+    return track(clients, f"lies: {what}", console=console, transient=True)
