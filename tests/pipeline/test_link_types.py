@@ -21,9 +21,6 @@ LOSS_THRESHOLD = {phase for phase in PHASES if "loss-threshold" in phase}
 
 Clone = Callable[..., Repository]
 
-one_type = pytest.mark.parametrize("clone", ["hardlink"], indirect=True)
-"""For scenarios in which the cache plays no part."""
-
 
 @pytest.fixture(params=["hardlink", "copy", "symlink"])
 def clone(origin: Repository, request: pytest.FixtureRequest) -> Clone:
@@ -47,7 +44,6 @@ def test_1_a_fresh_clone_has_nothing_to_do(clone: Clone) -> None:
     assert not fresh.git("status", "--porcelain")
 
 
-@one_type
 def test_2_touching_runs_nothing(clone: Clone) -> None:
     touched = clone()
     for path in touched.folder.rglob("*"):
@@ -61,7 +57,10 @@ def test_3_edited_code_is_run_by_dvc_repro(clone: Clone) -> None:
     before = half_widths(edited)
     edit(edited.folder / STATISTICS, "0.95", "0.5")
     edited.dvc("repro")
-    assert all(new < old for new, old in zip(half_widths(edited), before, strict=True))
+    # Where both seeds have the same value there is nothing to narrow.
+    pairs = [(new, old) for new, old in zip(half_widths(edited), before, strict=True) if old > 0]
+    assert len(pairs) > 10
+    assert all(new < old for new, old in pairs)
     assert edited.is_settled()
     assert not edited.damaged()
 
@@ -86,11 +85,10 @@ def test_4_and_5_a_changed_parameter_and_the_way_back(clone: Clone) -> None:
     assert not changed.damaged()
 
 
-@one_type
 def test_6_an_experiment_in_a_folder_of_its_own(clone: Clone) -> None:
     base = clone()
     before = base.published()
-    base.dvc("exp", "run", "--temp", "--name", "other", "--set-param", "config.yaml:experiments.mini.margin=0.25")
+    base.dvc("exp", "run", "--temp", "--name", "other", "--set-param", "config.yaml:+experiments.mini.margin=0.25")
     assert base.published() == before
     base.dvc("exp", "apply", "other")
     assert "0.25" in (base.folder / "reports/quick/mini/record.json").read_text()
