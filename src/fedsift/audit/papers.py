@@ -40,7 +40,7 @@ class Papers:
         if own is not None and self.spec.partition is not None and not self._same_split(own):
             return
         self._names = file.get("stands_for", {})
-        for entry in file["values"]:
+        for entry in file.get("values") or []:
             if not entry.get("alternative"):
                 names = ("dataset", "noise", "clients", "method", "metric", "at", "quantity")
                 self._values[tuple(str(entry[name]) for name in names)] = float(entry["value"])
