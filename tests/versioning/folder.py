@@ -1,6 +1,7 @@
 """A folder with one job in it, for tests that need no workflow."""
 
 from pathlib import Path
+from typing import Any
 
 from provenance.records import SHA, values
 
@@ -12,9 +13,9 @@ from fedsift.versioning.wanted import Wanted
 RECORD = "results/p/record.json"
 
 
-def job(**others: object) -> Wanted:
+def job(**others: Any) -> Wanted:
     """A training job that reads `split.parquet` and makes `results/p/history.csv`."""
-    made = {
+    made: dict[str, Any] = {
         "stage": "train",
         "made": "results/p",
         "parameters": {"lr": 0.5},
@@ -23,7 +24,7 @@ def job(**others: object) -> Wanted:
         "code": SHA,
     }
     return Wanted(
-        job=Job(**(made | others)),  # type: ignore[arg-type]
+        job=Job(**(made | others)),
         rule="train",
         record=RECORD,
         stamp="stamp",

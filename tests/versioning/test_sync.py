@@ -25,6 +25,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def told(monkeypatch: pytest.MonkeyPatch, wanted: Wanted) -> dict[str, MetadataRecord | None]:
     """What Snakemake remembers of the outputs after a sync."""
     monkeypatch.setattr(module, "jobs_of", lambda _: [wanted])
+    # Only jobs_of looks at the plan, and what stands in for it here needs none.
     sync(None)  # type: ignore[arg-type]
     memory = FilePersistence(nolock=True)
     return {path: memory._read_record(path) for path in wanted.outputs}

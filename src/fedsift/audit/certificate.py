@@ -40,9 +40,8 @@ def certificate(audit: Audit, command: list[str]) -> dict[str, Any]:
     }
 
 
-def write(audit: Audit, command: list[str], folder: Path) -> str:
-    """Write `audit.json` and `audit.html` into ``folder``; gives the page's path."""
-    made = certificate(audit, command)
+def write(made: dict[str, Any], folder: Path) -> str:
+    """Write a certificate as `audit.json` and `audit.html` into ``folder``; gives the page's path."""
     write_text(folder / JSON, json.dumps(made, indent=1, ensure_ascii=False) + "\n")
     write_text(folder / PAGE, render("audit.html", one=made))
     return str(folder / PAGE)

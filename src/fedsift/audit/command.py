@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fedsift.audit import certificate
 from fedsift.audit.audit import Audit, around, of_folder, of_scale, seal
@@ -63,9 +64,10 @@ def run(asked: Asked) -> int:
         _around(audit, asked)
     if asked.replay:
         _replay(audit, asked)
-    page = _certificate(audit, out)
+    made = certificate.certificate(audit, command(sys.argv))
+    page = _written(made, audit, out)
     if asked.as_json:
-        print(json.dumps(certificate.certificate(audit, command(sys.argv)), indent=1))
+        print(json.dumps(made, indent=1))
     else:
         print_audit(audit, page)
     return int(audit.outcome)
@@ -105,12 +107,12 @@ def _trace(audit: Audit, cell: str, as_json: bool) -> int:
     return int(wanted.table.outcome)
 
 
-def _certificate(audit: Audit, out: Path | None) -> str:
+def _written(made: dict[str, Any], audit: Audit, out: Path | None) -> str:
     """Where the page is; a folder that cannot be written to takes nothing from the result."""
     if out is None or not any(table.spec for table in audit.tables):
         return ""
     try:
-        return certificate.write(audit, command(sys.argv), out)
+        return certificate.write(made, out)
     except OSError as error:
         print(f"no certificate: {error.filename or out}: {error.strerror}", file=sys.stderr)
         return ""

@@ -9,17 +9,11 @@ from pydantic import ValidationError
 from fedsift.audit.chain import Node
 from fedsift.audit.findings import Finding, Outcome
 from fedsift.data import catalog
+from fedsift.provenance.jobs import STAGES, inputs_of, outputs_of
 from fedsift.provenance.record import Record, record_path
-from fedsift.specs import CellSpec, ContributionSpec, NoiseSpec, PartitionSpec, ReportSpec, Spec, TableSpec, TrainSpec
+from fedsift.specs import CellSpec, ReportSpec, Spec, TableSpec, TrainSpec
 
-KINDS: Mapping[str, type[Spec]] = {
-    "partition": PartitionSpec,
-    "noise": NoiseSpec,
-    "train": TrainSpec,
-    "contributions": ContributionSpec,
-    "table": TableSpec,
-    "report": ReportSpec,
-}
+KINDS: Mapping[str, type[Spec]] = {stage: kind for kind, stage in STAGES.items()}
 AGAIN = "run its stage again"
 
 
@@ -58,37 +52,27 @@ def fits(node: Node) -> Iterator[Finding]:
             yield Finding(node.place, f"the output {path}, by its own parameters", "no word of it", AGAIN)
 
 
+# Of tables and reports, which later versions make more files of and from: what every version has, so that older records
+# fit too.
+
+
 def _inputs(spec: Spec | None) -> list[str]:
-    if isinstance(spec, ContributionSpec):
-        spec = spec.run
     match spec:
-        case PartitionSpec():
-            return [spec.arrays]
-        case NoiseSpec():
-            return [path for path in (spec.arrays, spec.partition, spec.source_arrays) if path]
-        case TrainSpec():
-            parent = f"{spec.parent}/checkpoint.safetensors" if spec.parent else None
-            files = (spec.arrays, spec.source_arrays, spec.partition, spec.noise, spec.rates, parent)
-            return [path for path in files if path]
+        case None | ReportSpec():
+            return []
         case TableSpec():
             histories = {f"{phase}/history.csv" for cell in spec.cells for phase in cell.phases}
             return sorted(histories) + [cell.file for cell in spec.contributions]
-    return []
+    return inputs_of(spec)
 
 
 def _outputs(spec: Spec | None) -> list[str]:
     match spec:
-        case NoiseSpec():
-            return [spec.output, spec.rates]
-        case PartitionSpec() | ContributionSpec():
-            return [spec.output]
-        case TrainSpec():
-            return [f"{spec.phase}/checkpoint.safetensors", f"{spec.phase}/history.csv"]
+        case None:
+            return []
         case TableSpec():
             return [f"{spec.output}/cells.csv", f"{spec.output}/runs.csv"]
-        case ReportSpec():
-            return [f"{spec.output}/index.html"]
-    return []
+    return outputs_of(spec)
 
 
 def lineages(table: TableSpec, nodes: Mapping[str, Node]) -> Iterator[Finding]:

@@ -1,6 +1,5 @@
 """The papers' numbers beside ours: read from the reference values, and compared, a second time."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,12 @@ from fedsift.audit.estimates import Estimate
 from fedsift.audit.figures import Key
 from fedsift.audit.sheet import Row, Tally
 from fedsift.config.model import AnyPartition
+from fedsift.results.verdicts import comparable
 from fedsift.specs import TableSpec
 
 Question = tuple[Key, str, str, str]
 """Cell, metric, round, and value or gain."""
 
-OWN_SCALES: Mapping[str, tuple[str, ...]] = {"mtae": ("paper", "code-parity"), "emfedavg": ("emfedavg",)}
-"""The scales of the papers' own size, the only ones that verdicts are given at."""
 FEWEST = 3
 SLACK = 1e-9
 
@@ -28,7 +26,7 @@ class Papers:
     def __init__(self, spec: TableSpec, folder: Path) -> None:
         self.spec = spec
         self.known = folder.is_dir()
-        self.comparable = spec.scale in OWN_SCALES.get(spec.paper, ())
+        self.comparable = comparable(spec.paper, spec.scale)
         self._values: dict[tuple[Any, ...], float] = {}
         self._names: dict[str, str] = {}
         path = folder / f"{spec.paper}.yaml"

@@ -1,37 +1,17 @@
 """The content of a crate of a scale, in the working folder: what its plan makes, and nothing else."""
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+from fedsift.audit import certificate
 from fedsift.crate.content import Content, fits, is_note
 from fedsift.crate.workflow_files import add_workflow
 from fedsift.errors import FedsiftError
-from fedsift.provenance.jobs import fetching, outputs_of, reading
+from fedsift.provenance.jobs import Job
 from fedsift.provenance.record import Record, record_path
+from fedsift.versioning.wanted import Wanted, jobs_of
 from fedsift.workflow import Plan, config_files
-
-CERTIFICATE = ("audit.json", "audit.html")
-"""Of `fedsift audit`, where it has been run."""
-
-
-@dataclass(frozen=True)
-class _Job:
-    """What a job of the plan makes.
-
-    Attributes:
-        record: where its record lies.
-        parameters: what that has to say.
-        outputs: the files that it has to name.
-        home: the folder in which all of them have to lie.
-    """
-
-    record: str
-    parameters: dict[str, Any]
-    outputs: list[str]
-    home: Path
 
 
 def planned(plan: Plan, overlays: Sequence[Path]) -> Content:
@@ -49,28 +29,25 @@ def planned(plan: Plan, overlays: Sequence[Path]) -> Content:
     add_workflow(content, config_files(overlays))
     for method in sorted({phase.method.file for phase in plan.grid.phases.values() if phase.method.file}):
         _add_method(content, method)
-    jobs = list(_jobs(plan))
-    for job in jobs:
-        if Path(job.record).is_file():
-            record = content.add_record(content.place(job.record), Path(job.record), job.home)
-            _refuse_others(plan, job, record)
-            _add_outputs(content, job, record)
+    jobs = list(jobs_of(plan))
+    for wanted in jobs:
+        if Path(wanted.record).is_file():
+            home = _home(plan, wanted.job)
+            record = content.add_record(content.place(wanted.record), Path(wanted.record), home)
+            _refuse_others(plan, wanted, record)
+            _add_outputs(content, home, record)
     _refuse_gaps(plan, jobs, content)
-    for name in CERTIFICATE:
+    for name in (certificate.JSON, certificate.PAGE):
         if Path(plan.reports, name).is_file():
             content.add(f"{plan.reports}/{name}", Path(plan.reports, name), Path(plan.config.reports))
     return content
 
 
-def _jobs(plan: Plan) -> Iterator[_Job]:
-    data = Path(plan.config.data.folder)
-    for name in sorted(plan.grid.datasets):
-        known = plan.sets[name]
-        for job in (fetching(known, data), reading(known, data, data / "arrays" / f"{name}.safetensors")):
-            yield _Job(record_path(job.made), job.parameters, job.outputs, data)
-    for made, spec in plan.specs.items():
-        home = plan.config.reports if made == plan.reports or made in plan.grid.tables else plan.config.results
-        yield _Job(record_path(made), spec.model_dump(mode="json"), outputs_of(spec), Path(home))
+def _home(plan: Plan, job: Job) -> Path:
+    """The folder in which all that a job makes has to lie."""
+    if job.stage in ("fetch", "read"):
+        return Path(plan.config.data.folder)
+    return Path(plan.config.reports if job.stage in ("table", "report") else plan.config.results)
 
 
 def _add_method(content: Content, file: str) -> None:
@@ -80,27 +57,28 @@ def _add_method(content: Content, file: str) -> None:
         content.add(inside.as_posix(), inside)
 
 
-def _add_outputs(content: Content, job: _Job, record: Record) -> None:
+def _add_outputs(content: Content, home: Path, record: Record) -> None:
     for file in record.outputs:
         if fits(file.path, file.size) and (record.stage != "fetch" or is_note(file.path)):
-            content.add(content.place(file.path), Path(file.path), job.home)
+            content.add(content.place(file.path), Path(file.path), home)
 
 
-def _refuse_others(plan: Plan, job: _Job, record: Record) -> None:
+def _refuse_others(plan: Plan, wanted: Wanted, record: Record) -> None:
     """A record may name what its job makes and nothing else, or it could take any file into the crate."""
-    other = {file.path for file in record.outputs} ^ {*job.outputs}
-    if other or record.parameters != job.parameters:
+    other = {file.path for file in record.outputs} ^ {*wanted.job.outputs}
+    if other or record.parameters != wanted.job.parameters:
         why = f"in {min(other)}" if other else "in its parameters"
-        raise FedsiftError(f"{job.record}: it differs from what the configuration asks for {why}; {_again(plan)}.")
+        raise FedsiftError(f"{wanted.record}: it differs from what the configuration asks for {why}; {_again(plan)}.")
 
 
-def _refuse_gaps(plan: Plan, jobs: Sequence[_Job], content: Content) -> None:
+def _refuse_gaps(plan: Plan, jobs: Sequence[Wanted], content: Content) -> None:
     """A record may be missing only where its job has not run, which the tables say."""
     read = {file.path for record in content.records.values() for file in record.inputs}
     needed = {record_path(made) for made in (plan.reports, *plan.grid.tables)}
-    for job in jobs:
-        if content.place(job.record) not in content.records and (job.record in needed or read & {*job.outputs}):
-            raise FedsiftError(f"{job.record}: no such record; {_again(plan)}.")
+    for wanted in jobs:
+        asked = wanted.record in needed or read & {*wanted.job.outputs}
+        if asked and content.place(wanted.record) not in content.records:
+            raise FedsiftError(f"{wanted.record}: no such record; {_again(plan)}.")
 
 
 def _again(plan: Plan) -> str:

@@ -93,7 +93,7 @@ class Signals:
         losses: [n, m] weighted loss terms, (lambda_cls CE, lambda_rec MSE) for the autoencoders, (CE) for classifiers.
         embedding: [n, d].
         logits: [n, classes].
-        trained: see there; also None for a client that has trained on nothing.
+        trained: of its local training, see ``Trained``; also None for a client that has trained on nothing.
         Each is None unless the method asked for it.
     """
 

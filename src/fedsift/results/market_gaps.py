@@ -12,7 +12,7 @@ from fedsift.results.long import Value, printed
 from fedsift.results.long import interval as columns
 from fedsift.results.long import text as csv_text
 from fedsift.results.market_free_riders import ENDS, shares
-from fedsift.results.reference import Gap as Printed
+from fedsift.results.reference import Gap as PrintedGap
 from fedsift.results.runs import At
 from fedsift.results.statistics import paired
 from fedsift.results.verdicts import Comparison, Verdict, compare, judge
@@ -113,7 +113,7 @@ def _by_seed(results: Results, keys: list[Key], at: At) -> dict[int, float]:
     return {seed: math.fsum(one[seed] for one in found) / len(found) for seed in sorted(seeds)}
 
 
-def _find(results: Results, clients: int, method: str, against: str, noise: str | None, at: At) -> Printed | None:
+def _find(results: Results, clients: int, method: str, against: str, noise: str | None, at: At) -> PrintedGap | None:
     reference = results.reference
     wanted = (results.spec.dataset, noise, clients, reference.printed_name(method), reference.printed_name(against), at)
     for entry in reference.gaps:

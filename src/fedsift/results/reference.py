@@ -175,12 +175,12 @@ class Reference:
         return cls(
             file.values,
             file.unplaced,
-            file.stands_for,
-            file.claims,
-            file.splits,
-            file.gaps,
-            file.title,
-            file.citation,
+            stands_for=file.stands_for,
+            claims=file.claims,
+            splits=file.splits,
+            gaps=file.gaps,
+            title=file.title,
+            citation=file.citation,
         )
 
 
