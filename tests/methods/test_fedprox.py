@@ -10,6 +10,9 @@ from fedsift.models.output import Output
 
 def test_by_hand() -> None:
     model = nn.Linear(2, 1)
+    # Drawn weights may not come back exactly from a difference.
+    nn.init.constant_(model.weight, 0.5)
+    nn.init.constant_(model.bias, 0.25)
     start = {"weight": model.weight.detach() - 2.0, "bias": model.bias.detach() + 3.0}
     m = Fedprox(Fedprox.Options(mu=0.5), task_of(spec_of()))
     loss = m.loss(0, Output(torch.zeros(1, 1), None, torch.zeros(1, 1)), torch.zeros(1), model, start)
